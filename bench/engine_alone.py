@@ -35,7 +35,7 @@ from strands.models.openai import OpenAIModel
 
 from bench.measure import collect_as_the_command_does, spread_of
 from strands_cli import app
-from strands_cli.agents import shared_runs
+from strands_cli.agents import assembly as shared_runs
 from strands_cli.config import load_settings
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.planning.run_request import RunRequest

@@ -127,10 +127,10 @@ def write_lock(name: str) -> None:
     """Write the lock of a folder that `lay_out` has filled."""
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.lock.format.lock_writer import render_lock
-    from strands_cli.planning.folders.workflow_folder import plan_folder
+    from strands_cli.lock.lock_writer import render_lock
     from strands_cli.planning.machine.installation import without_policy
     from strands_cli.planning.machine.lock_check import lock_of
+    from strands_cli.planning.workflow_folder import plan_folder
 
     folder = Path(name)
     catalog = discover_catalog([str(folder / "site")])

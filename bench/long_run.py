@@ -30,9 +30,9 @@ from strands_cli.config import load_settings
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
+from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.events import Usage
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 
 STEPS = 10_000

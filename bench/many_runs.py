@@ -11,10 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from strands_cli.engine.journal.journal_files import DATABASE
-from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli.engine.stored_runs.index import SETTLED_NS
+from strands_cli.engine.journal.sqlite_journal import DATABASE, SqliteJournal
+from strands_cli.engine.stored_runs.folder_store import SETTLED_NS, FolderStore
 
 RUNS = 5_000
 FACTS = {"workflow": "bench", "pattern": "chain", "file": "bench.yaml", "status": "completed", "worked_s": 5.0}

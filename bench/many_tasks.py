@@ -28,7 +28,7 @@ from strands import Agent
 from bench.engine_alone import SYSTEM, FixedModel, NoPerson
 from bench.measure import collect_as_the_command_does
 from strands_cli import app
-from strands_cli.agents import shared_runs
+from strands_cli.agents import assembly as shared_runs
 from strands_cli.config import load_settings
 from strands_cli.planning.run_request import RunRequest
 

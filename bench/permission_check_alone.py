@@ -18,16 +18,16 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from strands_cli.engine.standalone import StandaloneRun
-from strands_cli.planning.planned_tools.planned_tool import PythonTool
+from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy.decision import Decision
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.toolref import ToolRef
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.forms.manifest_check import LoadedTool, check_against_manifest
-from strands_cli.tools.forms.tool_forms import RawTool
 from strands_cli.tools.invocation import invoke_function
+from strands_cli.tools.manifest_check import LoadedTool, check_against_manifest
+from strands_cli.tools.tool_forms import RawTool
 
 CALLS = 500
 SCHEMA = {

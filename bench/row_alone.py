@@ -28,7 +28,7 @@ from strands.models.openai import OpenAIModel
 
 from bench.measure import collect_as_the_command_does, spread_of
 from strands_cli import app
-from strands_cli.agents.shared_runs import SharedRuns
+from strands_cli.agents.assembly import SharedRuns
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.planning.row_planner import RowPlanner
 from strands_cli.planning.run_request import RunRequest

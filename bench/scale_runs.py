@@ -82,7 +82,7 @@ def raw_worker(url: str, name: str) -> None:
 def strands(*arguments: str) -> None:
     """Run the command with a model in this process."""
     from bench.engine_alone import FixedModel
-    from strands_cli.agents import shared_runs
+    from strands_cli.agents import assembly as shared_runs
     from strands_cli.cli import main
 
     sys.argv[1:] = arguments

@@ -17,7 +17,7 @@ def main() -> None:
     from strands_cli import app
 
     planned = app.plan(Path(sys.argv[1]))
-    from strands_cli.tools.loading.tool_loading import load_tools
+    from strands_cli.tools.tool_loading import load_tools
 
     tools = planned.agents["only"].tools
     toolbox = asyncio.run(load_tools(tools))

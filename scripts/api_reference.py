@@ -27,13 +27,13 @@ how each part is brought along in [hooks](hooks.md), [stores](../how-to/stores.m
 # The subject of a name by the start of its module's name; the first that fits counts.
 SUBJECTS = {
     "strands_cli.errors": "Errors",
-    "strands_cli.handover.": "Runs and their store",
+    "strands_cli.app.handover.": "Runs and their store",
     "strands_cli.hooks.": "Checks and hooks",
     "strands_cli.machine_checks.": "Checks and hooks",
     "strands_cli.provider_table": "Model providers",
     "strands_cli.agents.": "One plugin, and models for tests",
     "strands_cli.api.": "Workflows and runs",
-    "strands_cli.planned_rows": "Workflows and runs",
+    "strands_cli.app.planned_rows": "Workflows and runs",
     "strands_cli.run_views.": "Workflows and runs",
     "strands_cli.engine.": "Runs and their store",
     "strands_cli.store_place": "Runs and their store",

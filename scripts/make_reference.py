@@ -25,9 +25,8 @@ from project_commands import commands_of_distributions
 from workflow_reference import workflow_page
 
 from strands_cli import errors
-from strands_cli.cli.commands.command_table import HEADINGS
 from strands_cli.cli.commands.explain_pages import PAGES
-from strands_cli.cli.commands.help_group import ARGUMENTS, OPTIONS
+from strands_cli.cli.commands.plugin_commands import ARGUMENTS, HEADINGS, OPTIONS
 from strands_cli.cli.help_page import plugin_section
 from strands_cli.cli.output.codes import codes_by_file
 from strands_cli.errors import Code

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from strands_cli.catalog.definitions import definition_check, manifest
+from strands_cli.catalog import manifest
+from strands_cli.catalog import manifest as definition_check
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.provider_table import Provider
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE, built_command
+from strands_cli.cli.commands.plugin_commands import COMMANDS_OF_CORE, built_command
 from strands_cli.default_parts import COMMANDS, OURS
 
 

@@ -22,10 +22,10 @@ from strands_cli.errors import (
 )
 from strands_cli.events import Event, RunStarted, RunWarning
 from strands_cli.planning.data_flow.secret_values import read_secrets
+from strands_cli.planning.environment import workspace_of
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workspace import workspace_of
-from strands_cli.policy.policy import Policy
-from strands_cli.workflow.files.recording_file import load_recording
+from strands_cli.policy.decision import Policy
+from strands_cli.workflow.recording_file import load_recording
 from strands_cli.yaml_files.document_reader import read_document
 from tests.fakes.ports import ScriptedHuman
 from tests.wordings import Wording

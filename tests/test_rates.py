@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from strands_cli.engine.effects.rates import Rate
+from strands_cli.engine.effects.provider_limits import Rate
 from strands_cli.errors import ExitCode, UsageError
 
 

@@ -9,13 +9,13 @@ from strands_cli.__about__ import __version__ as __version__
 if TYPE_CHECKING:
     from strands_cli.api.workflows import Workflow as Workflow
     from strands_cli.catalog.catalog import discover_catalog as discover_catalog
-    from strands_cli.policy.permission_question import PermissionQuestion as PermissionQuestion
+    from strands_cli.policy.decision import PermissionQuestion as PermissionQuestion
     from strands_cli.tools.permission_policy import PermissionPolicy as PermissionPolicy
 
 # Public names and their modules; imported on access, so that `--version` stays fast.
 _PUBLIC = {
     "PermissionPolicy": "strands_cli.tools.permission_policy",
-    "PermissionQuestion": "strands_cli.policy.permission_question",
+    "PermissionQuestion": "strands_cli.policy.decision",
     "Workflow": "strands_cli.api.workflows",
     "discover_catalog": "strands_cli.catalog.catalog",
 }

@@ -138,7 +138,7 @@ def needs_no_key(provider: Provider, settings: ModelSettings, environ: Mapping[s
     host = host_of(provider, settings, environ)
     if provider.key_place is None or provider.aws or host is None:
         return False
-    from strands_cli.addresses.written_places import is_local  # few workflows have a host
+    from strands_cli.addresses.written_places import is_local
 
     return is_local(host)
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.adopted.adopted_file import AdoptedDistribution, AdoptedFile, AdoptedTool
-from strands_cli.catalog.adopted.adopted_modules import digests_of
+from strands_cli.catalog.adopted.adopted_file import AdoptedDistribution, AdoptedFile, AdoptedTool, digests_of
 from strands_cli.catalog.adopted.compared_records import adopted_records
 from strands_cli.catalog.catalog import Catalog, join_records
-from strands_cli.catalog.distributions.module_files import find_package
+from strands_cli.catalog.distributions.entry_points import find_package
 from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.catalog.from_source import read_source, reader_of
 from strands_cli.catalog.source.source_reader import tools_of_module

@@ -16,7 +16,7 @@ from strands_cli.catalog.adopted.adopted_file import (
     AdoptedFile,
     AdoptedTool,
 )
-from strands_cli.catalog.definitions.json_document import MAX_DEPTH
+from strands_cli.catalog.manifest import MAX_DEPTH
 from strands_cli.config import load_settings
 
 DIGEST = f"sha256:{'0' * 64}"

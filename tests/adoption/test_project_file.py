@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.planning.machine.adopted_by_project import without_denied
-from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.machine.installation import without_denied
+from strands_cli.planning.planned_tool import request_of
 from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.policy.decision import decide
-from strands_cli.policy.rules.rule import Level
-from strands_cli.policy.rules.tool_patterns import make_rule
+from strands_cli.policy.rule import Level, make_rule
 from tests.adoption.kit import FILE, FUNCTION, adopt, catalog_of, install
 
 HELLO = {"hello": "acme_tools.hello:hello"}

@@ -12,7 +12,7 @@ import pytest
 
 from strands_cli.catalog.adopted.adopted_file import AdoptedFile
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.provenance import find_provenance, find_sources
+from strands_cli.catalog.publisher_records import find_provenance, find_sources
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import InvalidInput, NotEquipped
 from tests.adoption.kit import FILE, FUNCTION, MODULE, adopt, catalog_of, install

@@ -20,24 +20,23 @@ from strands_cli.engine.effects.effect import Effect, EffectSpec
 from strands_cli.engine.effects.provider_limits import UNLIMITED
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question, Row, RowKind
-from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
+from strands_cli.engine.ports import AgentAnswer, AgentRequest, SystemClock
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.engine.waiting.offered_answers import offered_answer
+from strands_cli.engine.waiting.questions import offered_answer
 from strands_cli.events import Event
-from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool
+from strands_cli.planning.plan_values import PlannedAgent, PlannedTool
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rule import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.system.daemon_threads import DaemonThreads
+from strands_cli.tools.calls.agent_tools import CheckedToolCaller
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.calls.tool_steps import CheckedToolCaller
-from strands_cli.tools.loading.tool_loading import Toolbox, load_tools
+from strands_cli.tools.tool_loading import Toolbox, load_tools
 from strands_cli.workflow.sections import Budgets
-from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.steps import ToolEntry
 from strands_cli.yaml_files.document_reader import read_document
 from tests.distributions import make_distribution, manifest_of, tool
 

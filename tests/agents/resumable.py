@@ -7,21 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli import app
-from strands_cli.agents.assembly import assemble
-from strands_cli.agents.shared_runs import SharedRuns
+from strands_cli.agents.assembly import SharedRuns, assemble
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult, execute
-from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports import Ports, SystemClock
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
+from strands_cli.planning.environment import workspace_of
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workspace import workspace_of
 from tests.agents.kit import SCHEMA, Site
 
 ECHO = (

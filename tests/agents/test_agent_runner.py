@@ -10,11 +10,11 @@ from strands import Agent
 
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.engine.journal.journal_rows import Answer
-from strands_cli.engine.ports.engine_ports import AgentRequest
+from strands_cli.engine.ports import AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import ModelCallFinished, ModelText, ToolCallFinished
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.tools.tool_loading import load_tools
 from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import (
     SCHEMA,

@@ -831,7 +831,7 @@ PROXY = "http://user:secret@127.0.0.1:9"
 def test_the_proxy_of_the_environment_is_that_of_other_programs_and_never_for_this_machine(
     address: str, environ: dict[str, str], variable: str | None
 ) -> None:
-    from strands_cli.agents.model.environment_proxy import proxy_for
+    from strands_cli.agents.model.read_answer import proxy_for
 
     proxy = proxy_for(address, environ)
     assert (proxy and proxy.variable) == variable

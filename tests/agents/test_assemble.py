@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.agents import shared_runs as room
-from strands_cli.agents.assembly import assemble
-from strands_cli.agents.run_models import RunModels, SharedModel
-from strands_cli.agents.shared_runs import SharedRuns
+from strands_cli.agents import assembly as room
+from strands_cli.agents.agent_runner import RunModels, SharedModel
+from strands_cli.agents.assembly import SharedRuns, assemble
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import Denied, InvalidInput, NotEquipped
 from strands_cli.planning.machine.installation import without_policy
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import SCHEMA, RunContext, Site, text
 from tests.wordings import Wording

@@ -188,7 +188,7 @@ def test_a_recording_plays_the_summaries_too(site: Site) -> None:
         text = workflow(server.url, ONE, agents=AGENT, rest=compaction())
         going(site, text)
     from strands_cli.engine.journal.recording_writer import write_recording
-    from strands_cli.engine.run_start.run_facts import recorded_calls
+    from strands_cli.engine.run_facts import recorded_calls
 
     calls = [row for row in rows().values() if row.kind == "model"]
     write_recording(Path("r.yaml"), recorded_calls(calls), force=False)

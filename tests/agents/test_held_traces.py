@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-from strands_cli.planning.data_flow.telemetry_destination import Destination
+from strands_cli.planning.data_flow.egress import Destination
 from strands_cli.secrets.redactor import HIDE_NOTHING
 from strands_cli.telemetry.span_export import exporter_to
 from strands_cli.workflow.sections import Redact

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from strands_cli.agents.model.journaled_model import MAX_REQUEST, JournaledModel
 from strands_cli.errors import RunRecordError
 from strands_cli.providers import ModelSettings
-from strands_cli.tools.messages.message_content import ToolUseIds, broken_inputs, in_request_order, request_text
-from strands_cli.tools.messages.message_json import decode, encode
+from strands_cli.tools.messages.message_json import (
+    ToolUseIds,
+    broken_inputs,
+    decode,
+    encode,
+    in_request_order,
+    request_text,
+)
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking, run, turn_events
 from tests.wordings import Wording
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.agents.assembly import assemble
-from strands_cli.agents.shared_runs import SharedRuns
+from strands_cli.agents.assembly import SharedRuns, assemble
 from strands_cli.config import Settings
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult
@@ -203,7 +202,7 @@ def test_the_key_is_in_no_message_event_or_record_when_the_server_echoes_it(site
 def test_a_key_written_into_the_options_is_a_secret_too(site: Site) -> None:
     from dataclasses import replace
 
-    from strands_cli.agents.shared_runs import redactor_of
+    from strands_cli.agents.assembly import redactor_of
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.secrets.redactor import MARK
 

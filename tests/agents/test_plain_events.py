@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.agents.model.answer_faults import AnswerFault
+from strands_cli.agents.model.call_parts import PLAIN_CHAT, PlainPieces
 from strands_cli.agents.model.checked_transport import _stream_class
-from strands_cli.agents.model.plain_events import PLAIN_CHAT, PlainPieces
 from strands_cli.agents.model.protocols import Chat
 from strands_cli.agents.model.read_answer import ReadAnswer
 

@@ -8,7 +8,7 @@ import pytest
 
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.errors import RunFailed
-from strands_cli.workflow.files.recording_file import RecordedCall, RecordedTurn
+from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn
 from tests.agents.kit import SCHEMA, RunContext, Site, asking
 from tests.wordings import Wording
 

@@ -15,16 +15,15 @@ import openai
 import pytest
 
 from strands_cli import app
+from strands_cli.agents.assembly import SharedRuns
 from strands_cli.agents.model.journaled_model import JournaledModel
-from strands_cli.agents.shared_runs import SharedRuns
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.effects.budget import Budget
-from strands_cli.engine.effects.provider_limits import ProviderLimit, ProviderLimits
-from strands_cli.engine.effects.rates import Rate
+from strands_cli.engine.effects.provider_limits import ProviderLimit, ProviderLimits, Rate
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult
-from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import BudgetExceeded, NotEquipped, RunFailed
 from strands_cli.events import Event, ModelCallFinished, ModelCallStarted, RunWarning, Usage

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.single_plugin.loaded_plugin import LoadedPlugin, load_plugin, run_to_answer
-from strands_cli.tools.forms.tool_forms import NotAToolError
+from strands_cli.agents.loaded_plugin import LoadedPlugin, load_plugin, run_to_answer
+from strands_cli.tools.tool_forms import NotAToolError
 
 SOURCE = """
 import time

@@ -19,7 +19,7 @@ from strands_cli.agents.model.structured_output import (
     wrap,
 )
 from strands_cli.engine.patterns.read_answers import ReadSchema
-from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
+from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import InvalidAnswer, RunFailed
 from tests.agents.kit import RunContext, Script, agent_of, gate_of, run, turn_events
@@ -40,7 +40,7 @@ def answering(model: Script, schema: Mapping[str, Any] = SCORE, host: RunContext
     host = host or RunContext()
 
     async def work() -> AgentAnswer:
-        from strands_cli.tools.loading.tool_loading import load_tools
+        from strands_cli.tools.tool_loading import load_tools
 
         toolbox = await load_tools(())
         runner = SdkAgentRunner(lambda _agent, _key: model, toolbox, gate_of())

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.agents.window import LEAST, holds, windowed
+from strands_cli.agents.compaction import LEAST, holds, windowed
 from strands_cli.errors import InvalidInput, RunFailed
 from tests.agents.kit import SCHEMA, Site
 from tests.agents.resumable import RECORD, going, lines_of, rows, workflow

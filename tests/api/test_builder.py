@@ -32,7 +32,7 @@ from strands_cli.workflow.builder import (
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns.chain import Chain, ChainConfig
 from strands_cli.workflow.sections import Runtime
-from strands_cli.workflow.steps.step_models import GateStep
+from strands_cli.workflow.steps import GateStep
 from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
 

@@ -9,7 +9,7 @@ import pytest
 
 from strands_cli import Workflow
 from strands_cli.api import Event
-from strands_cli.engine.redacted_ports import redacted_errors
+from strands_cli.engine.plan_execution import redacted_errors
 from strands_cli.errors import ArtifactError, Finding
 from strands_cli.events import ArtifactWritten, HumanAnswered, HumanAsked
 from strands_cli.outputs.artifacts import ARTIFACT_EXISTS

@@ -344,7 +344,7 @@ def test_a_new_run_may_have_from_an_installed_tool_what_the_old_one_was_given(
 
 def test_a_tool_of_an_interactive_session_has_a_module_instead_of_a_file(wording: Wording) -> None:
     program = (
-        "from strands import tool\nfrom strands_cli.tools.loading.python_objects import code_place_of\n"
+        "from strands import tool\nfrom strands_cli.tools.tool_forms import code_place_of\n"
         "@tool\ndef here() -> str:\n    'Here.'\n    return ''\nprint(code_place_of(here))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -359,7 +359,7 @@ COLD = """
 import sys, strands_cli
 strands_cli.discover_catalog([sys.argv[1]])
 print(sorted({"strands", "pydantic", "asyncio", "rich", "jsonschema", "importlib.metadata", "typer", "packaging",
-    "strands_cli.catalog.source.source_reader", "strands_cli.catalog.provenance"} & set(sys.modules)))
+    "strands_cli.catalog.source.source_reader", "strands_cli.catalog.publisher_records"} & set(sys.modules)))
 """
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.distributions.closure import unmet_in_closure
+from strands_cli.catalog.distributions.dist_info import unmet_in_closure
 from strands_cli.catalog.distributions.scan import scan_installed
 from tests.distributions import make_distribution
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.distributions.module_files import find_package
+from strands_cli.catalog.distributions.entry_points import find_package
 from strands_cli.catalog.from_source import tools_in
 from tests.distributions import make_distribution
 

@@ -10,8 +10,7 @@ import pytest
 from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.errors import Finding, InvalidInput, NotEquipped
 from strands_cli.machine_checks.setup_checks import check_tools
-from strands_cli.planning.resolve.single_tool import find_single_tool
-from strands_cli.planning.resolve.tool_families import require_family
+from strands_cli.planning.resolve.single_tool import find_single_tool, require_family
 from strands_cli.plugins.plugin_source import PluginSource
 from strands_cli.toolref import ToolRef
 from strands_cli_dev.plugin_check.plugin_project import PluginProject

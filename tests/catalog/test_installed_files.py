@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.plugins.installed.verify import verify_distribution
+from strands_cli.plugins.verify import verify_distribution
 from tests.distributions import make_distribution
 from tests.lock.kit import install, lock_site
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.catalog.definitions.json_document import MAX_DEPTH
-from strands_cli.catalog.definitions.manifest import MAX_BYTES, Manifest
+from strands_cli.catalog.manifest import MAX_BYTES, MAX_DEPTH, Manifest
 from tests.distributions import manifest_of, tool
 from tests.wordings import Wording
 

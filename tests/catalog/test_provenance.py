@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.provenance import Provenance, find_provenance
+from strands_cli.catalog.publisher_records import Provenance, find_provenance
 from tests.distributions import exits_on_import, sound, without_manifest
 
 

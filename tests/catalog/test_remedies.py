@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.remedies import first_party
-from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.catalog.tool_record import ToolRecord, first_party
 from strands_cli.errors import Finding
 from tests.distributions import broken_manifest, make_distribution, sound
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from strands_cli.catalog.distributions.requirements import unmet
+from strands_cli.catalog.distributions.dist_info import unmet
 from strands_cli.catalog.distributions.scan import scan
 from strands_cli.versions import satisfies
 from tests.distributions import make_distribution

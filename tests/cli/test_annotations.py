@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli import __version__
 from strands_cli.cli.program import run_program
-from strands_cli.cli.terminal.annotations import github_line, sarif_document
+from strands_cli.cli.terminal.workflow_summary import github_line, sarif_document
 from strands_cli.errors import Finding, Where
 from strands_cli.workflow.findings import BAD_VALUE
 from strands_cli.workflow.validation_errors import UNKNOWN_KEY

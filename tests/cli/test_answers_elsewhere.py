@@ -8,8 +8,7 @@ import pytest
 
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.waiting.offered_answers import offer_answer
-from strands_cli.engine.waiting.questions import chosen_question
+from strands_cli.engine.waiting.questions import chosen_question, offer_answer
 from tests.cli.strands import Folder, Started
 
 # Longer than any command here takes, and as long as a run may stay.

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from strands_cli.cli.commands.run_lines.tree_lines import tree_lines
-from strands_cli.engine.denials import failed_calls_of
 from strands_cli.engine.journal.journal_rows import Row
-from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.engine.step_results import failed_calls_of
+from strands_cli.engine.stored_runs.summary import EffectSummary
 from strands_cli.events import Usage
-from strands_cli.run_views.tree import Branch
+from strands_cli.run_views.opened_runs import Branch
 from strands_cli.tools.tool_results import error_result, with_fix_of
 from tests.cli.strands import Folder
 from tests.fakes.http_service import HttpService

@@ -14,8 +14,8 @@ from typer.main import get_command
 
 from scripts.project_commands import project_commands
 from strands_cli import __version__
-from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE as TABLE
-from strands_cli.cli.commands.command_table import OWN
+from strands_cli.cli.commands.plugin_commands import COMMANDS_OF_CORE as TABLE
+from strands_cli.cli.commands.plugin_commands import OWN
 from strands_cli.cli.program import program, run_program
 from strands_cli.errors import ExitCode
 from tests.cli.strands import STRANDS, Folder

@@ -12,9 +12,9 @@ import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.errors import has_errors
-from strands_cli.planning.machine.hook_selection import hooks_in_force
+from strands_cli.planning.machine.plan_hooks import hooks_in_force
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.policy import joined
+from strands_cli.policy.decision import joined
 from strands_cli.user_files.policy_file import read_policy
 from tests.cli.strands import Folder
 from tests.distributions import booby_trapped, make_distribution, sound

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE as COMMANDS
-from strands_cli.cli.commands.tools.tool_list import FLAGS
+from strands_cli.cli.commands.plugin_commands import COMMANDS_OF_CORE as COMMANDS
+from strands_cli.cli.commands.tool_list import FLAGS
 from strands_cli.cli.program import run_program
 from tests.cli.strands import Folder
 from tests.distributions import (

@@ -14,10 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.cli.terminal.live_block import ERASE, frame
-from strands_cli.cli.terminal.run_progress import RunProgress
-from strands_cli.cli.terminal.status_view import StatusView
-from strands_cli.cli.terminal.streamed_text import StreamedText
+from strands_cli.cli.terminal.run_progress import ERASE, RunProgress, StatusView, StreamedText, frame
 from strands_cli.events import (
     Event,
     ModelCallFinished,

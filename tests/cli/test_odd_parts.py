@@ -19,8 +19,8 @@ from strands_cli.default_parts import (
     STORES,
     owner_by_name,
 )
+from strands_cli.workflow.loader import PRESENT
 from strands_cli.workflow.templates.sandbox import Sandbox
-from strands_cli.workflow.translated import PRESENT
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution
 

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from strands_cli.cli.output.results import json_text
 from strands_cli.cli.terminal.event_lines import line_for
 from strands_cli.cli.terminal.live_view import View
-from strands_cli.cli.terminal.run_progress import RunProgress
-from strands_cli.cli.terminal.status_view import StatusView
-from strands_cli.cli.text_layout import fitted, one_line
+from strands_cli.cli.terminal.run_progress import RunProgress, StatusView
+from strands_cli.cli.terminal_text import fitted, one_line
 from strands_cli.errors import ExitCode, Finding, Where
 from strands_cli.events import ModelText, RunStarted, StepFailed, StepStarted
 from strands_cli.texts.phrases import duration

@@ -9,8 +9,8 @@ import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.errors import Denied
-from strands_cli.plugins.installed.switching import HookFiles, disable_hooks, enable_hooks
-from strands_cli.policy.policy import Policy, SwitchedOn
+from strands_cli.plugins.switching import HookFiles, disable_hooks, enable_hooks
+from strands_cli.policy.decision import Policy, SwitchedOn
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution
 
@@ -150,6 +150,6 @@ def test_the_managed_file_decides_and_is_named(tmp_path: Path, monkeypatch: pyte
     assert not os.path.lexists(files.file)
     enable_hooks("managed-hooks", files, discover_catalog(), may_allow=False)
     own = Policy(hooks=(SwitchedOn("managed-hooks", "user", "x:3", may_allow=True),))
-    from strands_cli.policy.policy import joined
+    from strands_cli.policy.decision import joined
 
     assert [hook.may_allow for hook in joined(managed, own).hooks] == [False]

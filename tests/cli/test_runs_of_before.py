@@ -11,8 +11,7 @@ from strands_cli import app
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.loader import load_spec
-from strands_cli.yaml_files.document_reader import read_document
-from strands_cli.yaml_files.file_source import FileSnapshot
+from strands_cli.yaml_files.document_reader import FileSnapshot, read_document
 from tests.cli.strands import Folder
 
 FLOW = """version: 2

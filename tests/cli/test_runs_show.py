@@ -169,7 +169,7 @@ def test_no_line_of_the_tree_is_longer_than_the_terminal(folder: Folder, columns
     assert "\x1b" not in terminal.text
     shown = terminal.text.replace("\r\n", "\n")
     assert len(tree_in(shown)) >= 14
-    from strands_cli.cli.text_layout import fitted
+    from strands_cli.cli.terminal_text import fitted
 
     assert max(fitted(line, 10_000)[1] for line in tree_in(shown)) <= columns
 

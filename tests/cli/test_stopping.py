@@ -170,7 +170,7 @@ def test_ctrl_c_during_tools_run_ends_it(folder: Folder) -> None:
 # The kernel may hand a signal to any thread; the loop, which waits in another, must wake all the same.
 ELSEWHERE = """
 import asyncio, signal, threading
-from strands_cli.cli.process import run_to_end
+from strands_cli.cli.foreign_output import run_to_end
 from strands_cli.errors import Interrupted
 
 def send():

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from strands_cli.cli.commands.list_supported import REFERENCES
+from strands_cli.cli.commands.list_commands import REFERENCES
 from strands_cli.cli.output.codes import declared_codes
 from strands_cli.cli.program import run_program
 from strands_cli.errors import ExitCode, exit_code_meanings

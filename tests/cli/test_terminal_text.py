@@ -7,8 +7,16 @@ import re
 
 import pytest
 
-from strands_cli.cli.terminal_text import RED, coloured_row, columns_of, has_colours, laid_out
-from strands_cli.cli.text_layout import aligned, width_of, wrapped
+from strands_cli.cli.terminal_text import (
+    RED,
+    aligned,
+    coloured_row,
+    columns_of,
+    has_colours,
+    laid_out,
+    width_of,
+    wrapped,
+)
 from tests.cli.strands import Folder
 from tests.cli.test_failed_calls import TURNS, WRITER
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from strands_cli.machine_checks.program_checks import VARIABLES
+from strands_cli.machine_checks.setup_checks import VARIABLES
 from strands_cli.provider_table import PROVIDERS
 from tests.docs.pages import CLONE
 

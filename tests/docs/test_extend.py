@@ -29,11 +29,11 @@ PLACES = {
     "option": [f"{CORE}/planning/run_request.py"],
     "tool": [
         f"{CORE}/toolref.py",
-        f"{CORE}/planning/planned_tools/planned_tool.py",
-        f"{CORE}/planning/plan/plan_values.py",
+        f"{CORE}/planning/planned_tool.py",
+        f"{CORE}/planning/plan_values.py",
         f"{CORE}/planning/resolve/tool_resolver.py",
-        f"{CORE}/tools/forms/echo_tools.py",
-        f"{CORE}/tools/loading/tool_loading.py",
+        f"{CORE}/tools/echo_tools.py",
+        f"{CORE}/tools/tool_loading.py",
         f"{CORE}/tools/calls/trust.py",
     ],
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from strands_cli.catalog.remedies import first_party
+from strands_cli.catalog.tool_record import first_party
 from strands_cli.default_parts import OURS as OWNERS
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from strands_cli import Workflow
-from strands_cli.workflow.template_scope import AT_END, STEP, Items
+from strands_cli.workflow.pattern_model import AT_END, STEP, Items
 from strands_cli.workflow.templates.bounds import MAX_OUTPUT, MAX_STEPS
 from strands_cli.workflow.templates.filters import MAX_RANGE
 from strands_cli.workflow.templates.template import Templates

@@ -12,10 +12,10 @@ from typing import Any
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult, execute
-from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports import Ports
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from tests.distributions import sound
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Moment, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use

@@ -10,13 +10,13 @@ import pytest
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.effects.budget import Budget, Spender
 from strands_cli.engine.journal.journal_rows import Row
-from strands_cli.engine.run_start.run_facts import raised_budgets
+from strands_cli.engine.run_facts import raised_budgets
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.engine.waiting.cut_off_calls import rows_before
+from strands_cli.engine.waiting.questions import rows_before
 from strands_cli.errors import BudgetExceeded, UsageError
 from strands_cli.events import RunWarning, Usage
-from strands_cli.planning.plan.plan_values import Plan
-from strands_cli.planning.planned_steps import agents_by_key
+from strands_cli.planning.plan_values import Plan
+from strands_cli.planning.row_planner import agents_by_key
 from strands_cli.workflow.sections import Budgets
 from tests.engine.test_budget_limits import USE, Hanging, Slow, ended, run
 from tests.fakes.plans import found, plan_of

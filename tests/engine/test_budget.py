@@ -9,7 +9,7 @@ import pytest
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.journal.journal_rows import Journal, Row, RowKind
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports import Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, ExitCode
 from strands_cli.events import Event, RunFinished, RunWarning, Usage

@@ -13,11 +13,11 @@ from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Journal, Row
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest, Ports
+from strands_cli.engine.ports import AgentAnswer, AgentRequest, Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, ExitCode
 from strands_cli.events import Event, RunFinished, RunWarning, Usage
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.prices import Price, PriceTable
 from strands_cli.workflow.sections import Budgets
 from tests.fakes.plans import plan_of

@@ -12,7 +12,7 @@ import pytest
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports import Ports
 from strands_cli.errors import BudgetExceeded, WaitingForPerson
 from strands_cli.events import Event, RunFinished
 from tests.fakes.plans import chain_of

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.engine.effects.concurrency import Job, Outcome, run_jobs
-from strands_cli.engine.effects.effect import NeedsDecision
+from strands_cli.engine.effects.effect import Job, NeedsDecision, Outcome, run_jobs
 from strands_cli.errors import BudgetExceeded, RunFailed, WaitingForPerson
 
 

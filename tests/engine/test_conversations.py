@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.engine.conversations import Conversations
+from strands_cli.engine.step_inputs import Conversations
 from strands_cli.errors import RunRecordError
-from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.steps import AgentStep
 from tests.wordings import Wording
 
 A, B = AgentStep(agent="a"), AgentStep(agent="b")

@@ -13,13 +13,13 @@ import pytest
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports.engine_ports import Ports
-from strands_cli.engine.run_start.run_facts import new_run_id, recorded_calls, run_facts, stored_request
+from strands_cli.engine.ports import Ports
+from strands_cli.engine.run_facts import new_run_id, recorded_calls, run_facts, stored_request
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ArtifactError, CannotStore, RunFailed, RunRecordError
 from strands_cli.events import ArtifactWritten, Event, RunFinished
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools

@@ -18,9 +18,9 @@ from strands_cli.engine.effects.effect import UNDECIDED
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import DATABASE, SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.engine.stored_runs.cancelling import cancel_run
 from strands_cli.engine.stored_runs.folder_store import FolderStore, session_facts
-from strands_cli.engine.waiting import cut_off_calls
+from strands_cli.engine.stored_runs.run_owners import cancel_run
+from strands_cli.engine.waiting import questions as cut_off_calls
 from strands_cli.engine.waiting import questions as decisions
 from strands_cli.errors import RunRecordError, UsageError
 from tests.fakes.ports import FakeClock

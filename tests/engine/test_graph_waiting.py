@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports import Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import RunFailed, WaitingForPerson
 from tests.engine.test_patterns import Answering

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from strands_cli.engine.journal.journal_rows import Row, in_order_of_request
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.engine.waiting.cut_off_calls import rows_before
+from strands_cli.engine.waiting.questions import rows_before
 
 # A turn of three calls of which the second waited for the first, a call inside a call, and a second turn.
 BEGAN = [

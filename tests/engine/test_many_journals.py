@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from strands_cli.engine.journal.row_texts import json_value
+from strands_cli.engine.journal.damaged_rows import json_value
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.ports.store_port import RunStore
+from strands_cli.engine.store_port import RunStore
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError

@@ -14,11 +14,11 @@ from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.plan_execution import RunResult, execute
-from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest, Ports
+from strands_cli.engine.ports import AgentAnswer, AgentRequest, Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import FileAtFault, InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.workflow.graph_paths import Order
 from strands_cli.workflow.patterns.graph import GraphConfig
 from tests.distributions import sound

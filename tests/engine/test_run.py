@@ -11,7 +11,7 @@ import pytest
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
 from strands_cli.engine.plan_execution import RunResult, execute
-from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports import Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, RunFailed, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import (
@@ -25,7 +25,7 @@ from strands_cli.events import (
     StepStarted,
     Usage,
 )
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from tests.distributions import sound
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use

@@ -14,10 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.engine.journal.journal_files import DATABASE
-from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli.engine.stored_runs.index import INDEX, LEAST, SETTLED_NS
+from strands_cli.engine.journal.sqlite_journal import DATABASE, SqliteJournal
+from strands_cli.engine.stored_runs.folder_store import INDEX, LEAST, SETTLED_NS, FolderStore
 
 REASON = "words that only this run has"
 

@@ -8,7 +8,7 @@ import contextlib
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest, Ports
+from strands_cli.engine.ports import AgentAnswer, AgentRequest, Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import Event, StepFinished, StepStarted

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.engine.effects.provider_limits import ProviderLimit, ProviderLimits, Turns, read_provider_limits
-from strands_cli.engine.effects.rates import Rate
+from strands_cli.engine.effects.provider_limits import ProviderLimit, ProviderLimits, Rate, Turns, read_provider_limits
 from strands_cli.errors import ExitCode, UsageError
 from tests.fakes.ports import FakeClock
 

@@ -11,10 +11,10 @@ from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
 from strands_cli.planning.machine.installation import Installation
-from strands_cli.planning.plan.plan_values import Plan, PlannedTool, WorkflowTool
 from strands_cli.planning.plan_builder import build_plan
+from strands_cli.planning.plan_values import Plan, PlannedTool, WorkflowTool
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.policy import Policy
+from strands_cli.policy.decision import Policy
 from strands_cli.workflow.loader import load_spec
 from strands_cli.yaml_files.document_reader import read_document
 

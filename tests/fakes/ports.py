@@ -8,10 +8,10 @@ from typing import Any
 
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Question
-from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
+from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Usage
-from strands_cli.planning.plan.plan_values import PlannedTool
+from strands_cli.planning.plan_values import PlannedTool
 
 TURN = Usage(10, 5)
 

@@ -21,7 +21,7 @@ from tests.workflow.spoiled import SPOILED
 OTHERS_WORDS = {
     *("schema that is none", "prompt template broken", "template broken", "condition broken", "gate pattern broken")
 }
-SOURCE = Path(app.__file__).parent
+SOURCE = Path(app.__file__).parent.parent
 NAMES = re.compile(r"`[^`]*`|'[^']*'|\d+")
 
 

@@ -49,16 +49,15 @@ RAISED = {kind.__name__ for kind in StrandsCliError.__subclasses__()} - {"Interr
 WITHOUT_FIX = {
     "agents/model/replay.py": "a change of the settings of a recording",
     "cli/commands/running/resume_command.py": "the next commands are added, or printed above it",
-    "engine/denials.py": "the command that allows the calls is added where the store is known",
-    "engine/correction_trial.py": "what ends a trial, or gets its fix there",
+    "engine/step_results.py": "the command that allows the calls is added where the store is known",
     "engine/nested_runs.py": "a call that no run makes; a part ends with the error of its own",
     "engine/effects/asked_questions.py": "the next commands are printed with it",
     "engine/run.py": "the failure of an effect that the journal has",
     "engine/step_inputs.py": "the result of the refused call names the option that allows it",
-    "engine/standalone.py": "a tool that stores what JSON does not have",
+    "engine/standalone.py": "what ends a trial, or gets its fix there; a tool that stores what JSON does not have",
     "strands_cli_index/installing/download.py": "the wheel of another name, which an index gave",
     "tools/calls/permission_check.py": "a fault of the permission check",
-    "tools/forms/manifest_check.py": "a call that goes around the permission check",
+    "tools/manifest_check.py": "a call that goes around the permission check",
 }
 
 

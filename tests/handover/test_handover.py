@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.run_start.run_facts import run_facts
+from strands_cli.app.handover import (
+    OF_THE_PLAN,
+    Handover,
+    facts_to_move,
+    install_lock,
+    moved_request,
+    moved_workflow,
+)
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.run_facts import run_facts
 from strands_cli.errors import RunRecordError, UsageError
-from strands_cli.handover.handover import OF_THE_PLAN, Handover
-from strands_cli.handover.relocation import facts_to_move, install_lock, moved_request, moved_workflow
 from strands_cli.planning.data_flow.workflow_trust import Trust
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 
 FLOW = """

@@ -11,8 +11,7 @@ from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.hook_values import HookContext, ToolCall
 from strands_cli.hooks.manager import Hooks
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.rule import Request, Rule
 from tests.distributions import make_distribution, sound
 from tests.wordings import Wording
 

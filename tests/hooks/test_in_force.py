@@ -19,18 +19,16 @@ from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.hook_values import HookContext, ToolCall
 from strands_cli.hooks.hookspecs import hookimpl
 from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.machine.hook_selection import hooks_in_force
+from strands_cli.planning.machine.plan_hooks import hooks_in_force
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.decision import Decision
-from strands_cli.policy.policy import Policy, SwitchedOn
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.decision import Decision, Policy, SwitchedOn
+from strands_cli.policy.rule import Request, Rule
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.tools import plugin_hooks as hooked
+from strands_cli.tools.calls.agent_tools import CheckedToolCaller
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.calls.tool_steps import CheckedToolCaller
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Site, run
 from tests.distributions import make_distribution, module_source
 from tests.wordings import Wording

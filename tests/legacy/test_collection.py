@@ -18,7 +18,7 @@ import pytest
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import InvalidInput
-from strands_cli.tools.loading.strands_tools_compat import REFUSAL
+from strands_cli.tools.tool_loading import REFUSAL
 from tests.cli.strands import Folder
 from tests.cli.test_resume import run_id
 from tests.distributions import make_distribution
@@ -220,8 +220,8 @@ def test_what_hands_over_to_a_person_waits_for_that_person(folder: Folder) -> No
 NESTED = """
 import asyncio, os, sys
 sys.path[:0] = [{site!r}]
-from strands_cli.tools.loading import strands_tools_compat as legacy
-from strands_cli.tools.forms.tool_forms import RawTool
+from strands_cli.tools import tool_loading as legacy
+from strands_cli.tools.tool_forms import RawTool
 with legacy.replaced_prompts("strands_tools.shell"):
     from strands_tools import shell
 

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.lock.format.lock_model import Lock
-from strands_cli.lock.installed_lock import lock_distributions
+from strands_cli.lock.lock_reader import Lock
+from strands_cli.lock.package_documents import lock_distributions
 from tests.distributions import module_source, sound
 
 

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.import_files import modules_of
-from strands_cli.catalog.installed_files import UNREADABLE, digest_of_file
+from strands_cli.catalog.installed_files import UNREADABLE, digest_of_file, modules_of
 from strands_cli.errors import NotEquipped
-from strands_cli.lock.installed_lock import require_readable
+from strands_cli.lock.package_documents import require_readable
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool
 from tests.lock.kit import install, lock_site, write_record
 

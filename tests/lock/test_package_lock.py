@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.distributions.scan import scan_installed
-from strands_cli.catalog.packaged_folders import scan_packaged
+from strands_cli.catalog.packaged_files import scan_packaged
 from strands_cli.cli.program import run_program
 from strands_cli.lock.compare import compare_distribution
-from strands_cli.lock.format.lock_model import Lock, LockedDistribution
-from strands_cli.lock.format.lock_reader import read_lock
-from strands_cli.lock.format.lock_writer import render_lock
+from strands_cli.lock.lock_reader import Lock, LockedDistribution, read_lock
+from strands_cli.lock.lock_writer import render_lock
 from strands_cli.lock.package_documents import lock_package
 from tests.lock.kit import write_record
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli.errors import Denied, ExitCode
-from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedTool
-from strands_cli.lock.format.lock_reader import MAX_BYTES, read_lock
-from strands_cli.lock.format.lock_writer import render_lock
+from strands_cli.lock.lock_reader import MAX_BYTES, Lock, LockedDistribution, LockedTool, read_lock
+from strands_cli.lock.lock_writer import render_lock
 from tests.wordings import Wording
 
 DIGEST = f"sha256:{'0' * 64}"

@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedDocument, LockedModule, LockedTool
-from strands_cli.lock.format.lock_reader import parse_lock
-from strands_cli.lock.format.lock_writer import json_block, render_lock, toml_string, toml_table
+from strands_cli.lock.lock_reader import (
+    Lock,
+    LockedDistribution,
+    LockedDocument,
+    LockedModule,
+    LockedTool,
+    parse_lock,
+)
+from strands_cli.lock.lock_writer import json_block, render_lock, toml_string, toml_table
 from strands_cli.publishers import Publisher
 
 # Many made-up values take seconds.

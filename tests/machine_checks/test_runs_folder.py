@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from strands_cli.machine_checks.runs_folder import filesystem_of
+from strands_cli.machine_checks.file_modes import filesystem_of
 
 
 def test_a_filesystem_is_that_of_the_nearest_mount(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from strands_cli.engine.journal.recording_writer import turn_of, write_recording
 from strands_cli.errors import ArtifactError
-from strands_cli.workflow.files.recording_file import RecordedCall, RecordedTurn, load_recording
+from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn, load_recording
 from strands_cli.yaml_files.document_reader import read_document
 
 

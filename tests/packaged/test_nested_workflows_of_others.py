@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from strands_cli import Workflow, app
-from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.run_start.run_facts import run_facts
+from strands_cli.app.handover import facts_to_move, moved_request, moved_workflow
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.run_facts import run_facts
 from strands_cli.errors import Denied, StrandsCliError
-from strands_cli.handover.relocation import facts_to_move, moved_request, moved_workflow
 from strands_cli.planning.data_flow.workflow_trust import Trust
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan, all_workflows_in
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
 from tests.packaged import make_packaged
 
 INSTALLED = ".venv/lib/python3.11/site-packages/flows"

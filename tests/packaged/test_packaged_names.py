@@ -8,13 +8,15 @@ import pytest
 
 from strands_cli.catalog.packaged_files import (
     AMBIGUOUS_PACKAGED,
+    BAD_PACKAGED,
     UNKNOWN_PACKAGED,
     PackagedFile,
+    PackagedFolder,
     files_in,
     find_packaged,
     is_packaged_name,
+    scan_packaged,
 )
-from strands_cli.catalog.packaged_folders import BAD_PACKAGED, PackagedFolder, scan_packaged
 from strands_cli.errors import Finding
 from tests.packaged import SKILL, TRIAGE, make_packaged, make_triage
 

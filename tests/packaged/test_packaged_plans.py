@@ -12,8 +12,8 @@ import pytest
 from strands_cli import Workflow, app
 from strands_cli.errors import Denied, StrandsCliError, UsageError
 from strands_cli.planning.data_flow.workflow_trust import Trust
-from strands_cli.planning.plan.plan_values import Plan
-from strands_cli.planning.workspace import workspace_of
+from strands_cli.planning.environment import workspace_of
+from strands_cli.planning.plan_values import Plan
 from tests.packaged import RECORDING, SKILL, TRIAGE, make_packaged, make_triage
 from tests.yaml_texts import read_yaml, write_yaml
 
@@ -320,8 +320,8 @@ def test_a_file_outside_of_the_project_without_authority_is_not_asked_about(site
 
 
 def test_an_own_file_that_differs_from_its_lock_is_asked_about(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from strands_cli.lock.format.lock_model import Lock, LockedWorkflow, lock_file
-    from strands_cli.lock.format.lock_writer import render_lock
+    from strands_cli.lock.lock_reader import Lock, LockedWorkflow, lock_file
+    from strands_cli.lock.lock_writer import render_lock
 
     monkeypatch.setenv("TOKEN", "any-secret-value")
     Path("own.yaml").write_text(changed(**USING))
@@ -338,8 +338,8 @@ def test_what_a_workflow_uses_more_than_when_it_was_locked_is_asked_about(
     before: dict[str, Any], site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from strands_cli.catalog.catalog import discover_catalog
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_writer import render_lock
+    from strands_cli.lock.lock_reader import lock_file
+    from strands_cli.lock.lock_writer import render_lock
     from strands_cli.planning.machine.lock_check import lock_of
 
     monkeypatch.setenv("TOKEN", "any-secret-value")

@@ -13,18 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli import app
-from strands_cli.agents.assembly import assemble
-from strands_cli.agents.shared_runs import opened_runs
+from strands_cli.agents.assembly import assemble, opened_runs
 from strands_cli.config import Settings
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult, execute
-from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports import Ports, SystemClock
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from tests.distributions import make_distribution, manifest_of, tool
 from tests.fakes.model_server import Turn

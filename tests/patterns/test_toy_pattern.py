@@ -12,7 +12,7 @@ import pytest
 from strands_cli.api import Workflow
 from strands_cli.cli.program import run_program
 from strands_cli.errors import WaitingForPerson
-from strands_cli.plugins.scaffold.new_workflow import NewWorkflow, make_workflow
+from strands_cli.plugins.new_workflow import NewWorkflow, make_workflow
 from strands_cli.workflow.format_schema import workflow_schema
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns.pattern_models import PATTERNS

@@ -10,7 +10,7 @@ from strands_cli import app
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.planning.data_flow.workflow_trust import Trust
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 
 TOOL = 'from strands import tool\n\n\n@tool\ndef shout(text: str) -> str:\n    """Shout."""\n    return text\n'
 FLOW = """\

@@ -13,12 +13,11 @@ from strands_cli.cli.output.codes import declared_codes
 from strands_cli.config import Settings
 from strands_cli.errors import ArtifactError, Denied, Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
 from strands_cli.planning.machine.installation import Installation
-from strands_cli.planning.plan.plan_values import Bounds, Plan
-from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.run_inputs import UNKNOWN_INPUT
+from strands_cli.planning.plan_builder import plan_workflow, require_runnable
+from strands_cli.planning.plan_values import Bounds, Plan
+from strands_cli.planning.row_planner import UNKNOWN_INPUT
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workflow_plan import plan_workflow
-from strands_cli.policy.policy import Policy
+from strands_cli.policy.decision import Policy
 from strands_cli.workflow.loader import load_spec
 from strands_cli.yaml_files.document_reader import read_document
 from tests.distributions import booby_trapped, sound

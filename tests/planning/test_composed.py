@@ -11,12 +11,11 @@ from strands_cli import app
 from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.errors import Finding
 from strands_cli.planning.machine.lock_check import python_path_of
-from strands_cli.planning.plan.plan_values import AgentAsTool, Composite, Plan, PlannedTool, WorkflowAsTool
+from strands_cli.planning.plan_values import AgentAsTool, Composite, Plan, PlannedTool, WorkflowAsTool, with_parts
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workflow_tools.tool_parts import with_parts
-from strands_cli.policy.policy import Policy
-from strands_cli.policy.rules.tool_patterns import make_rule
-from strands_cli.yaml_files.file_source import stored_name
+from strands_cli.policy.decision import Policy
+from strands_cli.policy.rule import make_rule
+from strands_cli.yaml_files.document_reader import stored_name
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, definition_of, found, plan_of
 from tests.wordings import Wording

@@ -10,7 +10,7 @@ from strands_cli import app
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
-from strands_cli.planning.resolve.custom_source import is_absent
+from strands_cli.planning.resolve.custom_tools import is_absent
 from tests.distributions import sound
 
 ALLOWED = ("own:*", "deep.inner:*", "loud:*", "dynamic:*", "broken:*")

@@ -10,7 +10,7 @@ import pytest
 from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.planning.data_flow.planned_authority import authority_of
 from strands_cli.planning.data_flow.workflow_trust import Trust
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found, plan_of
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns.chain import Chain
-from strands_cli.workflow.steps.step_models import CallStep
+from strands_cli.workflow.steps import CallStep
 
 # Every field that a chain may have. A field that is added to the format must be added to those that act, where
 # `tests/covers` shows what it does, or to those that are there for people.

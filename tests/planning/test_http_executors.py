@@ -11,13 +11,12 @@ from strands_cli.app import load
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.errors import NotEquipped
 from strands_cli.planning.name_checks import check_names
-from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.planned_tools.policy_requests import request_of
-from strands_cli.planning.planned_tools.tool_config import secrets_in
+from strands_cli.planning.plan_values import Plan, PlannedTool
+from strands_cli.planning.planned_tool import request_of, secrets_in
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.rules.tool_patterns import make_rule
-from strands_cli.workflow.steps.tool_entries import HttpExecutor
+from strands_cli.policy.rule import make_rule
+from strands_cli.workflow.steps import HttpExecutor
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.catalog import Catalog, discover_catalog
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from tests.distributions import sound
 from tests.fakes.plans import chain_of
 from tests.wordings import Wording

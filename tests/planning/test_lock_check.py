@@ -16,15 +16,14 @@ from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import load_settings
 from strands_cli.errors import Denied, Finding
 from strands_cli.lock.compare import compare_locks
-from strands_cli.lock.format.lock_model import Lock
-from strands_cli.lock.format.lock_reader import read_lock
-from strands_cli.lock.format.lock_writer import render_lock
-from strands_cli.planning.folders.workflow_folder import plan_folder
+from strands_cli.lock.lock_reader import Lock, read_lock
+from strands_cli.lock.lock_writer import render_lock
 from strands_cli.planning.machine.installation import without_policy
 from strands_cli.planning.machine.lock_check import lock_of
-from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.workflow_folder import plan_folder
 from tests.distributions import make_distribution, manifest_of, module_source, tool
 from tests.lock.kit import edit, install, upgrade, write_record
 from tests.wordings import Wording

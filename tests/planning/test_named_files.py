@@ -10,7 +10,7 @@ import pytest
 from strands_cli import app
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.errors import Finding
-from strands_cli.yaml_files.file_source import FileSnapshot
+from strands_cli.yaml_files.document_reader import FileSnapshot
 from tests.distributions import sound
 
 HEAD = """\

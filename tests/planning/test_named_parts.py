@@ -13,8 +13,8 @@ from strands_cli.default_parts import OWNERS, STORES
 from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.engine.stored_runs.run_owners import run_owner
 from strands_cli.errors import Denied, NotEquipped
-from strands_cli.lock.format.lock_model import Lock
-from strands_cli.lock.format.lock_writer import render_lock
+from strands_cli.lock.lock_reader import Lock
+from strands_cli.lock.lock_writer import render_lock
 from strands_cli.parts.named_parts import part_named, parts_in_use
 from strands_cli.parts.plugin_lock import lock_plugins
 from strands_cli.store_place import StorePlace

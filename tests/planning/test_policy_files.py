@@ -9,12 +9,12 @@ import pytest
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Denied, ExitCode
-from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.resolve.single_tool import find_single_tool, plan_single_tool
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.policy import Policy
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.decision import Policy
+from strands_cli.policy.rule import Rule
 from strands_cli.user_files.policy_files import load_policy
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from strands_cli import app
 from strands_cli.errors import has_errors
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.model import Loaded
 from strands_cli.workflow.patterns.pattern_models import PATTERNS
 from tests.cli.strands import EXAMPLES
 from tests.examples.kit import WORKFLOWS as EXAMPLE_FILES

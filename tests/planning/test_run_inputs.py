@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import Finding, UsageError
-from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording

@@ -12,8 +12,8 @@ from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.errors import InvalidInput, NotEquipped
 from strands_cli.planning.data_flow.planned_authority import authority_of
 from strands_cli.planning.data_flow.secret_values import read_secrets, require_unwritten, secret_takers
-from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.plan_values import Plan
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording

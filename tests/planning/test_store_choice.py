@@ -10,7 +10,7 @@ from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.config import Settings, load_settings
 from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.errors import InvalidInput, NotEquipped, UsageError
-from strands_cli.planning.store_choice import chosen_place, store_place_of
+from strands_cli.planning.run_request import chosen_place, store_place_of
 from strands_cli.store_place import StorePlace, is_address, without_password
 from strands_cli.user_files.user_config import BAD_CONFIG
 
@@ -114,7 +114,7 @@ def test_an_address_is_not_a_path() -> None:
 
 
 def test_a_scheme_without_a_plugin_says_what_to_install_or_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strands_cli.catalog.distributions.group_points.scan_installed", Scan)
+    monkeypatch.setattr("strands_cli.catalog.distributions.scan.scan_installed", Scan)
     with pytest.raises(NotEquipped) as missing:
         store_at(StorePlace(address=f"postgresql://ann:{HIDDEN}@db/runs"))
     assert "pip install strands-cli-postgres" in (missing.value.fix or "")

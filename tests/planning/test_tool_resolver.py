@@ -8,8 +8,8 @@ import pytest
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Denied, ExitCode, InvalidInput, NotEquipped, UsageError
-from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.resolve.single_tool import plan_single_tool
 from strands_cli.planning.run_request import RunRequest
 from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool, twin, without_manifest

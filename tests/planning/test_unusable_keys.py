@@ -7,7 +7,7 @@ import pytest
 from strands_cli.machine_checks.setup_checks import check_providers
 from strands_cli.planning.provider_checks import MISSING_API_KEY, check_provider
 from strands_cli.providers import ModelSettings, fault_of_key
-from strands_cli.secrets.short_secrets import MIN_LENGTH, SHORT_SECRET
+from strands_cli.secrets.secret_sources import MIN_LENGTH, SHORT_SECRET
 
 KEY = "sk-proj-Ab12_cd-34"
 NOT_KEYS = [

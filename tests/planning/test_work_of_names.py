@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from strands_cli.planning import agent_models
-from strands_cli.planning.resolve import custom_source
+from strands_cli.planning.resolve import custom_tools as custom_source
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from tests.fakes.plans import chain_of, found
 from tests.workflow.test_work_of_templates import counted

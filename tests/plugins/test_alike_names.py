@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.plugins.install.unpacked_plugin import UnpackedPlugin
+from strands_cli.plugins.unpacked_plugin import UnpackedPlugin
 
 
 def wrongs(tree: Path, *names: str) -> list[str]:

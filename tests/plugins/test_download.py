@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.plugins.install.collisions import is_reserved
+from strands_cli.plugins.collisions import is_reserved
 
 
 def test_data_behind_a_link_lands_where_the_link_leads(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.cli.commands.plugin import hook_consent
+from strands_cli.cli.commands import plugin_installer as hook_consent
 from strands_cli.errors import Denied, InvalidInput
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution

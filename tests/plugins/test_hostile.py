@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.tools.loading import import_guard as kept
+from strands_cli.tools import tool_loading as kept
 from tests.agents.kit import SCHEMA
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution, manifest_of, sound, tool

@@ -14,7 +14,7 @@ from strands_cli import app
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.planning.machine.installation import read_installation
-from strands_cli.policy.policy import Policy
+from strands_cli.policy.decision import Policy
 from tests.cli.strands import Folder
 from tests.cli.test_resume import LIVE, live, run_id
 from tests.fakes.model_server import ModelServer, Turn

@@ -12,7 +12,7 @@ import pytest
 from strands_cli import app
 from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.planning.machine.installation import read_installation
-from strands_cli.policy.policy import Policy
+from strands_cli.policy.decision import Policy
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool
 
 

@@ -12,11 +12,11 @@ import pytest
 from strands.types.exceptions import ContextWindowOverflowException
 
 from strands_cli.agents.model.model_errors import explain_error
-from strands_cli.catalog.distributions.named_objects import import_named
+from strands_cli.catalog.distributions.scan import import_named
 from strands_cli.default_parts import DEFAULTS
 from strands_cli.default_parts import PROVIDERS as GROUP
 from strands_cli.parts.named_providers import fault_of_row
-from strands_cli.planning.plan.plan_values import PlannedAgent
+from strands_cli.planning.plan_values import PlannedAgent
 from strands_cli.planning.provider_checks import check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings

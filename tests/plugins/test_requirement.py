@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.errors import UsageError
-from strands_cli.plugins.install.requirement import parse_install_target
+from strands_cli.plugins.installer import parse_install_target
 from tests.wordings import Wording
 
 

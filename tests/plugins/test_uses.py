@@ -10,7 +10,7 @@ import yaml
 
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import load_settings
-from strands_cli.plugins.installed.usage import workflows_naming
+from strands_cli.plugins.switching import workflows_naming
 from tests.distributions import make_distribution
 
 POINTS = """\

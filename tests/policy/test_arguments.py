@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.policy.matching.argument_globs import fits_any, fits_every, matches_glob
+from strands_cli.policy.argument_globs import fits_any, fits_every, matches_glob
 
 
 @pytest.mark.parametrize(

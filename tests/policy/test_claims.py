@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.policy.claims.tool_claims import NO_CLAIMS, Claims, tightened
 from strands_cli.policy.decision import decide
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_request import CAPABILITIES, Request
+from strands_cli.policy.rule import CAPABILITIES, Request, Rule
+from strands_cli.policy.tool_claims import NO_CLAIMS, Claims, tightened
 from tests.policy.test_decide import requests, rules, strength
 from tests.wordings import Wording
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.policy.decision import Decision, decide, decide_by_hints, grant_of, strongest
-from strands_cli.policy.rules.rule import LEVELS, SOURCES, Rule
-from strands_cli.policy.rules.tool_request import CAPABILITIES, Request
+from strands_cli.policy.rule import CAPABILITIES, LEVELS, SOURCES, Request, Rule
 
 STRENGTH = {"allow": 0, "ask": 1, "deny": 2}
 NAMES = ("file_read", "file_write", "shell")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.catalog.definitions.earlier_words import doubled, in_present_words, renamed, word_faults
+from strands_cli.catalog.manifest import doubled, in_present_words, renamed, word_faults
 from strands_tool_kit import ToolError, read_input
 
 SCHEMA: dict[str, Any] = {

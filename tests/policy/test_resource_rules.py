@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 
 from strands_cli.policy.decision import Decision, decide
-from strands_cli.policy.matching.file_places import Workspace
-from strands_cli.policy.rules.rule import Effect, Rule
-from strands_cli.policy.rules.tool_patterns import make_rule
-from strands_cli.policy.rules.tool_request import Request
-from strands_cli.policy.rules.touched_resources import Access
+from strands_cli.policy.file_places import Workspace
+from strands_cli.policy.rule import Access, Effect, Request, Rule, make_rule
 
 READS = {"resources": {"reads": ["file:{path}"], "writes": []}, "capabilities": {"network": []}}
 WRITES = {"resources": {"reads": [], "writes": ["file:{path}"]}, "capabilities": {"network": []}}
@@ -131,7 +128,7 @@ def test_a_folder_that_cannot_be_read_or_is_too_large_counts_as_denied(
 ) -> None:
     denies = rule("deny", "reads", "**/*.key")
     assert effect_of(denies, asked(READS, workspace, path="docs")) == "ask"
-    monkeypatch.setattr("strands_cli.policy.matching.file_places.MAX_WORK", 1)
+    monkeypatch.setattr("strands_cli.policy.file_places.MAX_WORK", 1)
     assert effect_of(denies, asked(READS, workspace, path="docs")) == "deny"
 
 

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from strands_cli.policy.policy import Policy, SwitchedOn, joined
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_patterns import PatternError, make_rule, parse_pattern
-from strands_cli.policy.rules.tool_request import Request
-from strands_cli.policy.tool_names import names_custom
+from strands_cli.policy.decision import Policy, SwitchedOn, joined
+from strands_cli.policy.rule import PatternError, Request, Rule, make_rule, parse_pattern
+from strands_cli.policy.tool_claims import names_custom
 
 
 def rule(effect: Any = "deny", tools: str = "*", level: Any = "managed", **fields: Any) -> Rule:

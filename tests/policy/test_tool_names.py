@@ -7,12 +7,10 @@ from dataclasses import replace
 import pytest
 
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.planning.planned_tools.planned_tool import InstalledTool
-from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.planned_tool import InstalledTool, request_of
 from strands_cli.policy.decision import decide
-from strands_cli.policy.rules.rule import Effect, Level, Rule
-from strands_cli.policy.rules.tool_request import Request
-from strands_cli.policy.tool_names import is_bare, meant_distribution
+from strands_cli.policy.rule import Effect, Level, Request, Rule
+from strands_cli.policy.tool_claims import is_bare, meant_distribution
 
 
 def request(distribution: str, tool: str) -> Request:

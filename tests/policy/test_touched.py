@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.policy.claims.resources import EVERYTHING, Resource, Touched, touched
-from strands_cli.policy.matching.resource_entries import MAX_NAMES, fields_of_resource
-from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.file_places import MAX_NAMES, fields_of_resource
+from strands_cli.policy.resources import EVERYTHING, Resource, Touched, touched
+from strands_cli.policy.rule import Request
 from tests.wordings import Wording
 
 READ_ONLY = {"readOnlyHint": True}

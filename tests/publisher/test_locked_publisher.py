@@ -8,9 +8,8 @@ import pytest
 
 from strands_cli.errors import Denied
 from strands_cli.lock.compare import compare_distribution
-from strands_cli.lock.format.lock_model import Lock, LockedDistribution
-from strands_cli.lock.format.lock_reader import read_lock
-from strands_cli.lock.format.lock_writer import render_lock
+from strands_cli.lock.lock_reader import Lock, LockedDistribution, read_lock
+from strands_cli.lock.lock_writer import render_lock
 from strands_cli.publishers import Publisher
 
 # They make wheels, indexes or keys.

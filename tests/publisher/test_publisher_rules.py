@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import Denied
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.rule import Request, Rule
 from strands_cli.user_files.policy_file import read_policy
 
 # They make wheels, indexes or keys.

@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 from strands_cli.cli.commands.run_lines.summary_lines import effects_lines, fact_lines
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.effect_summary import EffectSummary
-from strands_cli.engine.stored_runs.summary import RunSummary, summary_of
+from strands_cli.engine.stored_runs.summary import EffectSummary, RunSummary, summary_of
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
-from strands_cli.run_views.tree import tree_of
+from strands_cli.run_views.opened_runs import tree_of
 from strands_cli.run_views.whole_effect import effect_of
 
 SAID = {"events": [{"contentBlockDelta": {"delta": {"text": "Yes."}}}], "model_state": {}}

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.secrets.personal_data import without_personal
-from strands_cli.secrets.redactor import HIDE_NOTHING, MARK, Redactor
+from strands_cli.secrets.redactor import HIDE_NOTHING, MARK, Redactor, without_personal
 from strands_cli.tools.messages.message_json import without_secrets
 
 PERSONAL = Redactor(personal=True)

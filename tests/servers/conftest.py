@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.tools.mcp import stdio_transport as mcp_process
+from strands_cli.tools.mcp import transports as mcp_process
 from tests.covers.conftest import world as world
 from tests.covers.kit import Ran, World
 from tests.fakes.model_server import Turn

@@ -16,7 +16,7 @@ import pytest
 
 from strands_cli.errors import ExitCode
 from strands_cli.tools.mcp import server as mcp_server
-from strands_cli.tools.mcp import stdio_transport as mcp_process
+from strands_cli.tools.mcp import transports as mcp_process
 from tests.cli.strands import SECONDS
 from tests.servers.conftest import Site, lives, tool
 from tests.yaml_texts import write_yaml

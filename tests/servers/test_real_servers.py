@@ -18,7 +18,7 @@ import pytest
 
 from strands_cli.errors import ExitCode, NotEquipped
 from strands_cli.tools.mcp import server as mcp_server
-from strands_cli.workflow.steps.tool_entries import McpServer
+from strands_cli.workflow.steps import McpServer
 from tests.servers.conftest import Site
 from tests.yaml_texts import read_yaml
 
@@ -326,7 +326,7 @@ def test_a_server_that_never_answers_over_http_is_given_up(site: Site, monkeypat
 
 
 def test_a_flood_over_http_is_cut_off(site: Site, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from strands_cli.tools.mcp import http_transport as mcp_http
+    from strands_cli.tools.mcp import transports as mcp_http
 
     monkeypatch.setattr(mcp_http, "MAX_MESSAGE_BYTES", 100_000)
     more = at(site, library, monkeypatch)

@@ -10,7 +10,7 @@ import pytest
 from strands_cli import app
 from strands_cli.errors import ExitCode, WaitingForPerson
 from strands_cli.events import RunWarning
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.tools.mcp import server as server_module
 from tests.covers.kit import Ran

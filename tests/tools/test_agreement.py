@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.source.source_reader import read_tool
-from strands_cli.tools.forms.tool_forms import NotAToolError, read_tools
+from strands_cli.tools.tool_forms import NotAToolError, read_tools
 from tests.agents.kit import Site
 from tests.wordings import Wording
 

@@ -9,7 +9,7 @@ import pytest
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, WaitingForPerson
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rule import Rule
 from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import RunContext, Script, Site, asking, text, turn_events
 from tests.tools.test_inner_calls import OUTER, SYNC, install, made

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal.journal_rows import Answer
-from strands_cli.policy.rules.tool_patterns import make_rule
+from strands_cli.policy.rule import make_rule
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.tools.calls.call_arguments import as_called
 from tests.agents.kit import YES, RunContext, Site, calling, error

@@ -11,8 +11,8 @@ import pytest
 
 from strands_cli.errors import NotEquipped
 from strands_cli.events import ToolCallFinished, ToolProgress
-from strands_cli.tools.calls.tool_steps import CheckedToolCaller
-from strands_cli.tools.loading.tool_loading import key_of, load_tools
+from strands_cli.tools.calls.agent_tools import CheckedToolCaller
+from strands_cli.tools.tool_loading import key_of, load_tools
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking, calling, error, gate_of, run
 from tests.wordings import Wording
 

@@ -8,7 +8,7 @@ import pytest
 
 from strands_cli.errors import Denied, InvalidInput, NotEquipped
 from strands_cli.events import ToolProgress
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking, calling, run, text
 from tests.wordings import Wording
 

@@ -15,13 +15,13 @@ import pytest
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.ports.engine_ports import AgentRequest
-from strands_cli.engine.waiting.cut_off_calls import cut_off_call, redo_call
+from strands_cli.engine.ports import AgentRequest
+from strands_cli.engine.waiting.questions import cut_off_call, redo_call
 from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
 from strands_cli.events import ToolCallDecided, ToolCallFinished
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rule import Rule
 from strands_cli.system.daemon_threads import DaemonThreads
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.tools.tool_loading import load_tools
 from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import YES, RunContext, Script, Site, agent_of, asking, gate_of, run, text
 from tests.agents.world import WORLD, install_world

@@ -10,15 +10,15 @@ import pytest
 
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.engine.waiting.questions import chosen_question, give_answer
 from strands_cli.errors import RunFailed, WaitingForPerson
-from strands_cli.planning.plan.plan_values import PlannedTool
+from strands_cli.planning.plan_values import PlannedTool
+from strands_cli.tools.calls.agent_tools import CheckedToolCaller
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.calls.tool_steps import CheckedToolCaller
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Script, Site, asking, calling, error, text
 from tests.wordings import Wording
 

@@ -9,11 +9,11 @@ import pytest
 
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.engine.journal.journal_rows import Answer
-from strands_cli.engine.ports.engine_ports import AgentRequest
+from strands_cli.engine.ports import AgentRequest
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import RunWarning, ToolCallDecided, ToolCallFinished
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.policy.rule import Rule
+from strands_cli.tools.tool_loading import load_tools
 from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import RunContext, Script, Site, agent_of, asking, error, gate_of, run, text
 

@@ -19,12 +19,12 @@ from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.models import build_model, close_model
 from strands_cli.agents.model.structured_output import TOOL
-from strands_cli.engine.ports.engine_ports import AgentRequest
+from strands_cli.engine.ports import AgentRequest
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings
-from strands_cli.tools.loading.tool_loading import load_tools
 from strands_cli.tools.schema.flattened import ANYTHING, MAX_PARTS
 from strands_cli.tools.schema_for_provider import DIALECTS, MAX_WORDS, offered_schema, offered_specs
+from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import RunContext, Script, Site, agent_of, asking, error, gate_of, run
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording

@@ -22,16 +22,15 @@ from strands_cli.engine.effects.budget import Budget, StepLimits
 from strands_cli.engine.effects.effect import EffectSpec, NeedsDecision
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
+from strands_cli.engine.ports import AgentAnswer, AgentRequest, SystemClock
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.engine.waiting.cut_off_calls import open_decisions, redo_call, skip_call
+from strands_cli.engine.waiting.questions import open_decisions, redo_call, skip_call
 from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
 from strands_cli.events import HumanAsked
-from strands_cli.planning.plan.plan_values import PlannedTool
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.planning.plan_values import PlannedTool
+from strands_cli.policy.rule import Rule
 from strands_cli.tools.calls.ordering import CALLS_AT_ONCE
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.tools.tool_loading import load_tools
 from strands_cli.workflow.agent_sections import AgentLimits
 from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import YES, RunContext, Script, Site, agent_of, asking, error, gate_of, run, text

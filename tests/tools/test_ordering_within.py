@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli.errors import BudgetExceeded, StrandsCliError
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.rule import Request
 from strands_cli.tools.calls.ordering import Order
 from tests.agents.kit import READS, RunContext, Site, run
 from tests.agents.resumable import rows

@@ -15,11 +15,11 @@ from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ToolCallDecided, ToolCallFinished, ToolProgress
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rule import Rule
 from strands_cli.texts.canonical_json import digest_of
-from strands_cli.tools.calls.tool_steps import CheckedToolCaller
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.tools.calls.agent_tools import CheckedToolCaller
 from strands_cli.tools.timeouts import bounded
+from strands_cli.tools.tool_loading import load_tools
 from strands_cli.tools.tool_results import printable_value
 from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import READS, SCHEMA, YES, RunContext, Site, calling, error, gate_of, run

@@ -10,7 +10,7 @@ import pytest
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import ToolCallDecided
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rule import Rule
 from tests.agents.kit import YES, RunContext, Site, calling, error
 from tests.tools.test_permission_check import calls, install
 from tests.wordings import Wording

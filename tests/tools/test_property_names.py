@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.tools.drafts import followed
-from strands_cli.tools.property_names import PropertyNames
+from strands_cli.tools.property_names import PropertyNames, followed
 from strands_cli.tools.schema.schemas import first_problem
 
 DEEP = {

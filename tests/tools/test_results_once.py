@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.tools.forms.output_schema import output_schema_of
 from strands_cli.tools.messages.repeated_results import for_model
+from strands_cli.tools.tool_forms import output_schema_of
 from strands_tool_kit.loopback import LoopbackServer, loopback_servers, reply
 
 BODY = "<title>Bees of Bern</title><h1>Bees</h1><p>" + "They fly in the morning. " * 9

@@ -16,9 +16,9 @@ from strands_cli.cli.commands.plan_command import plan_document, plan_text
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.errors import Denied, Finding, WaitingForPerson
-from strands_cli.planning.plan.plan_values import Skills
-from strands_cli.planning.workspace import workspace_of
-from strands_cli.workflow.files.skill_folders import MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
+from strands_cli.planning.environment import workspace_of
+from strands_cli.planning.plan_values import Skills
+from strands_cli.workflow.skill_folders import MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
 from tests.fakes.plans import definition_of
 from tests.wordings import Wording
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.source.spec_words import meaningless_words, normal_spec
+from strands_cli.catalog.source.source_tool import meaningless_words, normal_spec
 from strands_cli_dev.plugin_check.manifests import make_manifests
 from strands_cli_dev.plugin_check.plugin_project import read_project
 from strands_cli_dev.plugin_check.whole_plugin import check_plugin

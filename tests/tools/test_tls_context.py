@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.tools.tls_context import tls_context
+from strands_cli.tools.pinned_transport import tls_context
 from tests.fakes.http_service import HttpService, make_certificate
 
 LIBRARIES = ["httpx", "httpx2"]

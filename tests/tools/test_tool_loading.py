@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import Denied, ExitCode, NotEquipped
-from strands_cli.tools.loading.tool_loading import close_the_current_directory, custom_folders, load_tools
+from strands_cli.tools.tool_loading import close_the_current_directory, custom_folders, load_tools
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking, calling, run, text
 from tests.distributions import booby_trapped, exits_on_import, make_distribution
 from tests.wordings import Wording

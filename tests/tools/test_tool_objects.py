@@ -8,9 +8,9 @@ import pytest
 
 from strands_cli.engine.effects.effect import NeedsDecision
 from strands_cli.engine.journal.journal_rows import Answer, Question
-from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.engine.waiting.cut_off_calls import cut_off_call, open_decisions, redo_call, skip_call
+from strands_cli.engine.waiting.questions import cut_off_call, open_decisions, redo_call, skip_call
 from strands_cli.errors import WaitingForPerson
 from tests.agents.kit import RunContext, Script, Site, asking, run, text
 from tests.tools.test_agent_changes import answers, waits

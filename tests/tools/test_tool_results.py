@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.tools.messages.message_json import decode, encode
-from strands_cli.tools.messages.provider_results import readable_results
+from strands_cli.tools.messages.repeated_results import readable_results
 from strands_cli.tools.tool_results import (
     MAX_BLOCKS,
     MAX_DEPTH,

@@ -14,10 +14,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 from strands.telemetry import tracer as sdk_tracer
 
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rule import Rule
 from strands_cli.providers import ModelSettings
-from strands_cli.tools.calls.tool_steps import CheckedToolCaller
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.tools.calls.agent_tools import CheckedToolCaller
+from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import SCHEMA, YES, RunContext, Script, Site, asking, calling, error, gate_of, run
 from tests.wordings import Wording
 

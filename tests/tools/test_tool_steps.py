@@ -10,9 +10,9 @@ import pytest
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import WaitingForPerson
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.tools.calls.tool_steps import CheckedToolCaller
-from strands_cli.tools.loading.tool_loading import load_tools
+from strands_cli.policy.rule import Rule
+from strands_cli.tools.calls.agent_tools import CheckedToolCaller
+from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Site, error, gate_of, run, text
 from tests.tools.test_inner_calls import ASYNC, NAMES, SYNC, install, made
 

@@ -11,18 +11,17 @@ from mcp.types import Tool
 from strands.tools.mcp import MCPClient
 from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 
-from strands_cli.planning.planned_tools.planned_tool import McpTool, ObjectTool
-from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.planned_tool import McpTool, ObjectTool, request_of
 from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy.decision import Decision, decide
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rule import Rule
 from strands_cli.toolref import ToolRef
 from strands_cli.tools.calls.call_arguments import as_called
 from strands_cli.tools.calls.permission_check import request_for
 from strands_cli.tools.calls.trust import counted_claims
-from strands_cli.tools.forms.manifest_check import LoadedTool
-from strands_cli.tools.loading.python_objects import read_object_tools
-from strands_cli.workflow.steps.tool_entries import McpServer
+from strands_cli.tools.manifest_check import LoadedTool
+from strands_cli.tools.tool_forms import read_object_tools
+from strands_cli.workflow.steps import McpServer
 from tests.agents.kit import Site, calling, error
 from tests.wordings import Wording
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strands_cli.tools.schema.flattened import coerced
 from strands_cli.tools.schema.schemas import first_problem
-from strands_cli.tools.schema.values_in_strings import coerced
 from tests.agents.kit import Script
 
 INTEGER, NUMBER, BOOLEAN, TEXT = ({"type": word} for word in ("integer", "number", "boolean", "string"))

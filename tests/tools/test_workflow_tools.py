@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.engine.waiting.questions import chosen_question, give_answer
 from strands_cli.errors import BudgetExceeded, RunFailed, WaitingForPerson

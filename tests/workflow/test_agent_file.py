@@ -12,8 +12,7 @@ import pytest
 from strands_cli.errors import InvalidInput
 from strands_cli.workflow.format_schema import agent_schema
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, is_agent_file, read_atomic
-from strands_cli.workflow.parts.agent_tests import AgentTest, Expectation
+from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, AgentTest, Expectation, is_agent_file, read_atomic
 from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
 from tests.yaml_texts import read_yaml

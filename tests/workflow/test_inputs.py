@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
-from strands_cli.workflow.coercion import coerce, type_word_of
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.sections import InputSpec
+from strands_cli.workflow.sections import InputSpec, coerce, type_word_of
 from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
 from tests.workflow.spoiled import chain

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.steps.approvals import meant_word
+from strands_cli.workflow.steps import meant_word
 
 ASK = {"type": "hitl", "prompt": "Well?"}
 YES_OR_NO = {**ASK, "validation": {"pattern": "yes|no"}}

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import Finding, has_errors
-from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
-from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, ToolEntry
 from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
 from tests.workflow.spoiled import CHAIN, HEAD, SPOILED, chain

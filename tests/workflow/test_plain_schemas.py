@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.errors import Where
-from strands_cli.workflow.checks.schema_checks import _is_plain, check_schema
+from strands_cli.workflow.checks.check_pattern import _is_plain, check_schema
 
 HERE = Where("flow.yaml")
 KEYWORDS = st.sampled_from(

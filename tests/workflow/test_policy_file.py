@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import Denied, ExitCode
-from strands_cli.policy.policy import SwitchedOn
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.decision import SwitchedOn
+from strands_cli.policy.rule import Rule
 from strands_cli.user_files.policy_file import check_ownership, read_policy
-from strands_cli.user_files.user_file import MAX_BYTES
+from strands_cli.user_files.user_config import MAX_BYTES
 from tests.wordings import Wording
 
 WHOLE = """\

@@ -6,8 +6,8 @@ import pytest
 
 from strands_cli import app
 from strands_cli.workflow.templates.given_values import Absent
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.template import Templates
-from strands_cli.workflow.templates.template_errors import TemplateError
 from tests.wordings import Wording
 
 FLOW = """

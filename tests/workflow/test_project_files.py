@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli import app
-from strands_cli.yaml_files.file_source import FileSnapshot
+from strands_cli.yaml_files.document_reader import FileSnapshot
 
 AGENT = "prompt: You help.\n"
 FLOW = "version: 2\nname: t\nruntime: {{provider: ollama, model_id: m}}\nagents: {{a: {{{agent}}}}}\n{rest}\n"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from strands_cli.errors import InvalidInput
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.template import Templates
-from strands_cli.workflow.templates.template_errors import TemplateError
 from strands_cli.yaml_files.document import Document, escape
 from strands_cli.yaml_files.document_reader import read_document
 from tests.workflow.spoiled import CHAIN, HEAD, SPOILED

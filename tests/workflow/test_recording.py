@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.workflow.files.recording_file import (
+from strands_cli.workflow.recording_file import (
     RecordedCall,
     RecordedTurn,
     Recording,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.model import Loaded
 from strands_cli.yaml_files.document_reader import read_document
 
 WORKFLOW = """\

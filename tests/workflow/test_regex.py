@@ -11,8 +11,8 @@ from hypothesis.strategies import lists, sampled_from, text
 
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.templates import regular_expressions as regex
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.template import Templates
-from strands_cli.workflow.templates.template_errors import TemplateError
 from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
 from tests.workflow.spoiled import chain

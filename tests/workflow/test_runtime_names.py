@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from strands_cli.app import load
-from strands_cli.planning.checks.environment import check_variables, names_in_templates
+from strands_cli.planning.environment import check_variables, names_in_templates
+from strands_cli.workflow.model import template_sites
+from strands_cli.workflow.pattern_model import YIELDING
 from strands_cli.workflow.patterns.pattern_models import PATTERNS, reserved_names
-from strands_cli.workflow.template_places import template_sites
-from strands_cli.workflow.template_scope import YIELDING
 from tests.yaml_texts import read_yaml, write_yaml
 
 HEAD = {"version": 2, "name": "flow", "runtime": {"provider": "replay"}, "inputs": {"values": {"topic": "bees"}}}

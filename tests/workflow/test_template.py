@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.template import Templates, is_template
-from strands_cli.workflow.templates.template_errors import TemplateError
 from tests.wordings import Wording
 
 
@@ -205,7 +205,7 @@ LIMITED = f"""
 import resource, sys, time
 from contextlib import suppress
 from strands_cli.workflow.templates.template import Templates
-from strands_cli.workflow.templates.template_errors import TemplateError
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 text = sys.stdin.read()
 began = time.process_time()

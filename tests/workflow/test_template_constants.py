@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from strands_cli.workflow.templates import bounds
+from strands_cli.workflow.templates.plugin_filters import Facts, TemplateError
 from strands_cli.workflow.templates.sandbox import Sandbox
 from strands_cli.workflow.templates.template import Templates
-from strands_cli.workflow.templates.template_errors import TemplateError
-from strands_cli.workflow.templates.template_facts import Facts
 
 
 def test_no_constant_is_evaluated_to_find_the_names_of_a_template() -> None:

@@ -9,17 +9,16 @@ import pytest
 
 from strands_cli.workflow import graph_paths
 from strands_cli.workflow.checks import check_workflow
-from strands_cli.workflow.checks.check_memory import LOST_CONVERSATION
-from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.checks.check_pattern import LOST_CONVERSATION
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.pattern_model import PlacedStep
 from strands_cli.workflow.patterns import workflow
 from strands_cli.workflow.patterns.chain import Chain
-from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.sections import Inputs
-from strands_cli.workflow.templates.plain_templates import NOT_PLAIN, plain_facts
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.sandbox import Sandbox
-from strands_cli.workflow.templates.template import Templates
-from strands_cli.workflow.templates.template_errors import TemplateError
+from strands_cli.workflow.templates.template import NOT_PLAIN, Templates, plain_facts
 from strands_cli.yaml_files.document_reader import read_document
 
 HEAD = "version: 2\nname: w\nruntime: {provider: ollama, model_id: m}\n"

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 from batch_kit import OUT, STEPS, Rows
 
-from strands_cli.engine.journal.run_parts import whole_of
+from strands_cli.engine.journal.journal_rows import whole_of
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import RunRecordError
 from tests.cli.strands import Ran, empty_folder

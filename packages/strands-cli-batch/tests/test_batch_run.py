@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.effects.provider_limits import Turns
-from strands_cli.engine.effects.rates import Rate
+from strands_cli.engine.effects.provider_limits import Rate, Turns
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import ArtifactError
 from strands_cli.events import Usage

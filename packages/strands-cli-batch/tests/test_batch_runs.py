@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from batch_kit import OUT, STEPS, Rows
 
-from strands_cli.cli.commands.command_table import built_command
+from strands_cli.cli.commands.plugin_commands import built_command
 from strands_cli_batch.batch_group import batch_app
 from tests.cli.strands import Ran
 from tests.fakes.model_server import ModelServer, Turn

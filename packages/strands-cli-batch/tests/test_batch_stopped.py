@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from batch_kit import STEPS, Rows
 
-from strands_cli.engine.journal.journal_files import DATABASE
 from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.journal.sqlite_journal import DATABASE
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli_batch.batch_journal import BatchJournal
 from strands_cli_batch.checked_rows import CheckedRows

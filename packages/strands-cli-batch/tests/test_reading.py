@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from strands_cli import app
+from strands_cli.app.planned_rows import PlannedRows
 from strands_cli.errors import InvalidInput, UsageError
-from strands_cli.planned_rows import PlannedRows
 from strands_cli.planning.machine.installation import Installation
 from strands_cli.planning.plan_builder import installation_for
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.model import Loaded
 from strands_cli_batch import checked_rows, row_source
 from strands_cli_batch.checked_rows import RowsFile, read_rows
 from strands_cli_batch.row_checks import CheckedRow

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from strands_cli.app.planned_rows import PlannedRows
 from strands_cli.errors import Finding, InvalidInput, StrandsCliError
-from strands_cli.planned_rows import PlannedRows
 from strands_cli.planning.run_request import RunRequest
 from strands_cli_batch.checked_rows import RowsFile, read_rows
 

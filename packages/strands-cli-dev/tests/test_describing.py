@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from strands_cli.catalog.definitions.definition_diff import differences
+from strands_cli.catalog.manifest import differences
 from strands_cli.catalog.source.source_reader import read_tool
 from strands_cli.catalog.source.source_tool import SourceTool
-from strands_cli.tools.forms.tool_forms import close_all, describe_reference, read_reference
+from strands_cli.tools.tool_forms import close_all, describe_reference, read_reference
 from strands_cli_dev.child_import import import_in_child
 
 # Each test imports a plugin in a process of its own.

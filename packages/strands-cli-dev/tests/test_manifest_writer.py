@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.definitions.definition_diff import differences
+from strands_cli.catalog.manifest import differences
 from strands_cli.errors import InvalidInput
 from strands_cli_dev.child_import import ImportFailure, import_in_child
 from strands_cli_dev.plugin_check.manifests import check_manifests, make_manifests, write_manifests

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agent_files.agent_checks import check_atomic
+from strands_cli.app.agent_files import check_atomic
 from strands_cli.errors import InvalidInput
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, Atomic, read_atomic, require_sound
-from strands_cli.workflow.parts.agent_tests import AgentTest, Expectation
+from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, AgentTest, Atomic, Expectation, read_atomic, require_sound
 from strands_cli.yaml_files.document_reader import read_document
 from strands_cli_migrate.agent_runs import run_test
 from strands_cli_migrate.junit import Outcome

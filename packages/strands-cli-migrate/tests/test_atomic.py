@@ -345,7 +345,7 @@ def test_looking_at_agents_loads_no_sdk(folder: Folder) -> None:
     folder.write("mood.yaml", mood())
     command = [sys.executable, "-X", "importtime", "-m", "strands_cli", "atomic", "validate", "mood.yaml"]
     modules = {line.rpartition("|")[2].strip() for line in folder.run(command).err.splitlines()}
-    assert "strands_cli.agent_files" in modules
+    assert "strands_cli.app.agent_files" in modules
     assert not {"strands", "mcp", "boto3", "openai"} & modules
 
 

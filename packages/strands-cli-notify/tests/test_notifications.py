@@ -295,7 +295,7 @@ def test_a_run_that_is_watched_notifies_only_who_wants_all(
 
 IMPORTED = """
 import sys
-from strands_cli.cli.commands.end_notice import EndNotice
+from strands_cli.cli.commands.next_commands import EndNotice
 EndNotice(watched=False)
 print(*(name for name in sys.modules if name.startswith("strands_cli_notify")))
 """

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.journal.journal_files import DATABASE
+from strands_cli.engine.journal.sqlite_journal import DATABASE
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from tests.cli.strands import Folder, Ran
 from tests.wordings import Wording

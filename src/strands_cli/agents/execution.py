@@ -3,31 +3,73 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from strands_cli.agents.assembly import Workers, assemble
-from strands_cli.agents.shared_runs import SharedRuns, opened_runs
+from strands_cli.agents.assembly import SharedRuns, Workers, assemble, opened_runs
 from strands_cli.engine.journal.journal_rows import Human
-from strands_cli.engine.plan_execution import RunResult, WriteArtifacts, execute
-from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.ports.engine_ports import Ports
-from strands_cli.engine.ports.store_port import StoredJournal
-from strands_cli.engine.redacted_ports import RedactedHuman, redacted_emit, redacted_errors, redacted_writer
-from strands_cli.engine.run_start.new_journal import recorded
+from strands_cli.engine.plan_execution import (
+    RedactedHuman,
+    RunResult,
+    WriteArtifacts,
+    execute,
+    redacted_emit,
+    redacted_errors,
+    redacted_writer,
+)
+from strands_cli.engine.ports import Ports, SystemClock
+from strands_cli.engine.run_facts import recorded
+from strands_cli.engine.standalone import StandaloneRun
+from strands_cli.engine.store_port import StoredJournal
 from strands_cli.engine.stored_runs.folder_store import session_facts
-from strands_cli.engine.stored_runs.held import while_held
-from strands_cli.engine.waiting.allowed_calls import store_permissions
-from strands_cli.engine.waiting.denied_calls import explain_stop
-from strands_cli.engine.waiting.run_hooks import observed_run
+from strands_cli.engine.stored_runs.run_owners import while_held
+from strands_cli.engine.waiting.run_hooks import explain_stop, observed_run, store_permissions
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event, RunWarning
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.environment import workspace_of
 from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workspace import workspace_of
+from strands_cli.policy.rule import Rule
 from strands_cli.secrets.redactor import Redactor
-from strands_cli.telemetry.tracing import tracing_of
+from strands_cli.telemetry.unheard_spans import tracing_of
+from strands_cli.workflow.steps import CallStep
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal.journal_rows import Human
+    from strands_cli.planning.plan_values import Plan
+
+
+# Calls that a person makes by hand: the rules that still apply, and the call of a tool that a file declares.
+
+
+def typed_rules(rules: Sequence[Rule]) -> list[Rule]:
+    """Return the rules for a call by hand: what is denied stays denied, what a managed file asks is asked."""
+    strict = [rule for rule in rules if rule.effect == "deny" or (rule.effect == "ask" and rule.level == "managed")]
+    return [*strict, Rule("allow", "*", "command line", "typed by hand")]
+
+
+async def call_declared(
+    plan: Plan, arguments: Mapping[str, Any], person: Human, emit: Callable[[Event], None]
+) -> Mapping[str, Any]:
+    """Call the tool of a plan's only step, with the servers, settings and secrets that the plan has.
+
+    Raises:
+        StrandsCliError: It cannot be loaded, its server does not start, or policy denies it.
+    """
+    run = StandaloneRun(person, emit)
+    require_runnable(plan)
+    plan = replace(plan, rules=tuple(typed_rules(plan.policy.rules)))
+    async with opened_runs(warn=run.warn) as shared:
+        workers = await assemble(plan, workspace_of(plan), shared, tell=run.warn, is_typed=True)
+        try:
+            (step,) = (placed.step for placed in plan.spec.pattern.placed if isinstance(placed.step, CallStep))
+            return await workers.tools.call_tool(plan.call_tools[step.tool], arguments, run.scope())
+        finally:
+            await workers.close_with(run.warn)
+
 
 Warn = Callable[[str], None]
 

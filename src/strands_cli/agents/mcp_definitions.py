@@ -7,23 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.agents.assembly import redactor_of
 from strands_cli.agents.remote_secrets import all_secrets
-from strands_cli.agents.shared_runs import redactor_of
 from strands_cli.errors import Finding, InvalidInput
-from strands_cli.lock.format.lock_model import LockedServer, LockedTool
+from strands_cli.lock.lock_reader import LockedServer, LockedTool
 from strands_cli.planning.machine.lock_check import servers_in
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.planned_tools.tool_config import reached_by
-from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
-from strands_cli.secrets.process_streams import hide_in_output
-from strands_cli.secrets.redactor import Redactor
+from strands_cli.planning.plan_values import all_workflows_in, with_parts
+from strands_cli.planning.planned_tool import reached_by
+from strands_cli.secrets.redactor import Redactor, hide_in_output
 from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.tools.mcp.toolset import Serving, definitions_of
 from strands_cli.workflow.findings import DUPLICATE_ID
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.workflow.steps.tool_entries import McpServer
+    from strands_cli.planning.plan_values import Plan
+    from strands_cli.workflow.steps import McpServer
 
 # The places of findings that prevent the start of a server; others concern only a run of the workflow.
 _OF_SERVERS = ("/tools/mcp", "/env/secrets")

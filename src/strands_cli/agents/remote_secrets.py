@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from strands_cli.planning.data_flow.secret_values import read_secrets
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_values import Plan
 from strands_cli.secrets.secret_sources import MAX_BYTES, SecretFault, SecretReference
 
 _CONNECT_S, _READ_S, _ATTEMPTS = 5, 10, 3

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from strands_cli.engine.journal.journal_rows import Answer, Question, unanswered
-from strands_cli.engine.waiting.no_person import NoPerson
+from strands_cli.engine.waiting.questions import NoPerson
 from strands_cli.errors import UsageError
 
 # What a program may answer: the text; yes or no; None for "not now"; or an `Answer`.

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog.provenance import find_provenance
+from strands_cli.catalog.publisher_records import find_provenance
 from strands_cli.errors import Finding, StrandsCliError, UsageError
 from strands_cli.hooks.hook_values import HookContext
 from strands_cli.planning.machine.installation import read_installation
 from strands_cli.planning.machine.lock_check import require_locked
-from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.planned_tool import request_of
 from strands_cli.planning.policy_explanation import explain_policy
 from strands_cli.planning.resolve.single_tool import find_single_tool, installed_tool
-from strands_cli.policy.policy import Policy
+from strands_cli.policy.decision import Policy
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.api.choice_types import RunChoices, StoredRunChoices
 from strands_cli.events import Event, RunWarning
-from strands_cli.planning.run_request import RunRequest, converted
-from strands_cli.planning.store_choice import chosen_place
+from strands_cli.planning.run_request import RunRequest, chosen_place, converted
 from strands_cli.store_place import StorePlace
 
 if TYPE_CHECKING:
-    from strands_cli.tools.loading.python_objects import ObjectTools
+    from strands_cli.tools.tool_forms import ObjectTools
 
 
 # What the SDK and strands-cli pass to tools under these names.
@@ -79,8 +78,8 @@ async def opened_python_tools(
     choices: RunChoices | StoredRunChoices, emit: Callable[[Event], object]
 ) -> AsyncIterator[ObjectTools]:
     """Read the objects that a program passes as tools, and close the resulting tools at the end."""
-    from strands_cli.engine.ports.clock import SystemClock
-    from strands_cli.tools.loading.python_objects import read_object_tools  # brings the SDK
+    from strands_cli.engine.ports import SystemClock
+    from strands_cli.tools.tool_forms import read_object_tools  # brings the SDK
 
     python_tools = await read_object_tools(choices.get("tools", ()))
     try:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from strands_cli import app
 from strands_cli.catalog.resolution import TOOL_UNMET
 from strands_cli.errors import Finding, StrandsCliError
-from strands_cli.planning.checks.environment import MISSING_MOUNT
 from strands_cli.planning.data_flow.secret_values import MISSING_SECRET
+from strands_cli.planning.environment import MISSING_MOUNT
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.findings import BAD_VALUE
-from strands_cli.yaml_files.file_source import FileSnapshot
+from strands_cli.yaml_files.document_reader import FileSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

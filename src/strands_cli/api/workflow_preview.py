@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from strands_cli import app
 from strands_cli.errors import Finding
 from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
+from strands_cli.planning.authority_sentences import authority_sections, python_lines
 from strands_cli.planning.data_flow.workflow_trust import Standing, Trust
-from strands_cli.planning.folders.workflow_folder import is_workflow
-from strands_cli.planning.run_inputs import MISSING_INPUT
+from strands_cli.planning.row_planner import MISSING_INPUT
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.sentences.authority_sentences import authority_sections, python_lines
+from strands_cli.planning.workflow_folder import is_workflow
 from strands_cli.texts.canonical_json import digest_of, json_object
 from strands_cli.yaml_files.document_reader import read_document
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.plan_values import Plan
     from strands_cli.store_place import StorePlace
 
 

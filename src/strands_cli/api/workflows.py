@@ -12,32 +12,31 @@ from strands_cli import app
 from strands_cli.api.callback_human import AnswerQuestion, ProgramHuman
 from strands_cli.api.choice_types import RunChoices, StoredRunChoices
 from strands_cli.api.run_choices import changes_of, new_request, opened_python_tools, place_of
-from strands_cli.api.run_directory import require_same_directory
 from strands_cli.api.run_following import (
     Emit,
     Listen,
     in_new_loop,
     reasons_in_traceback,
+    require_same_directory,
     run_in_new_loop,
     run_with_listener,
 )
-from strands_cli.engine.correction_trial import require_rehearsed
+from strands_cli.engine.corrected_workflow import read_correction
 from strands_cli.engine.plan_execution import RunResult
-from strands_cli.engine.run_start.corrected_workflow import read_correction
+from strands_cli.engine.standalone import require_rehearsed
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.events import Event, RunWarning
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.authority_sentences import require_trust_in_package
+from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.sentences.unanswered_trust import require_trust_in_package
 from strands_cli.run_views.fetched_artifacts import StoredArtifact, artifacts_of
 from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
-from strands_cli.yaml_files.file_source import FileSnapshot
+from strands_cli.yaml_files.document_reader import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
-    from strands_cli.engine.ports.store_port import StoredJournal
-    from strands_cli.workflow.loaded import Loaded
-    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.engine.store_port import StoredJournal
+    from strands_cli.workflow.model import Loaded, WorkflowSpec
 
 
 class Workflow:
@@ -359,7 +358,7 @@ async def _correct(
     journal: StoredJournal, spec: Workflow | str | Path, emit: Emit, changes: Mapping[str, Any], catalog: Catalog | None
 ) -> None:
     """Give a stored run its corrected workflow; nothing is stored unless the run can continue with it."""
-    from strands_cli.engine.ports.clock import SystemClock
+    from strands_cli.engine.ports import SystemClock
 
     corrected = read_correction(journal, *(spec.source if isinstance(spec, Workflow) else (spec,)))
     found = app.plan_correction(journal, corrected, changes, catalog)

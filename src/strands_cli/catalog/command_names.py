@@ -8,8 +8,13 @@ import json
 import os
 from typing import NamedTuple
 
-from strands_cli.catalog.distributions.entry_points import Scan, read_entry_points, read_header
-from strands_cli.catalog.distributions.module_files import find_package, read_start
+from strands_cli.catalog.distributions.entry_points import (
+    Scan,
+    find_package,
+    read_entry_points,
+    read_header,
+    read_start,
+)
 from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.default_parts import COMMANDS, is_part_name, owner_by_name
 from strands_cli.texts.unicode_safety import printable

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.definitions.definition_check import TOOL_NAME
-from strands_cli.catalog.definitions.manifest import MANIFEST_UNTRUE
+from strands_cli.catalog.manifest import MANIFEST_UNTRUE, TOOL_NAME
 from strands_cli.errors import Code, Finding, Where
 
 if TYPE_CHECKING:
@@ -82,8 +81,10 @@ def fault_in_source(module: str, attribute: str | None, read_module: ReadModule)
     Raises:
         SourceError: The source is not Python.
     """
-    from strands_cli.catalog.source.absent_names import lacks_tool
-    from strands_cli.catalog.source.no_tool import why_no_tool  # parse Python; a manifest saves that
+    from strands_cli.catalog.source.source_reader import (
+        lacks_tool,
+        why_no_tool,  # parse Python; a manifest saves that
+    )
 
     found = read_module(module)
     if found is None or not found[0].endswith(".py"):

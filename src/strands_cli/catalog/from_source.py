@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.distributions.module_files import Package, find_package, module_file, read_file
+from strands_cli.catalog.distributions.entry_points import Package, Scan, find_package, module_file, read_file
 from strands_cli.catalog.entry_faults import fault_in_source, other_name, unreadable
 from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES, ReadModule, SourceError
 from strands_cli.catalog.source.source_reader import read_tool, tools_of_module
-from strands_cli.catalog.source.source_tool import SourceTool
-from strands_cli.catalog.source.spec_words import catalogue_of
+from strands_cli.catalog.source.source_tool import SourceTool, catalogue_of
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Finding, Where
 

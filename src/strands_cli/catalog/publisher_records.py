@@ -1,23 +1,107 @@
 """Publishers that were verified, one small file for each digest of a RECORD: read without sigstore and a network."""
 
 # Strings and os.path, as the catalog has them.
-# ruff: noqa: PTH112, PTH118
+# Entries of sys.path are strings and are compared as such.
+# ruff: noqa: PTH112, PTH113, PTH118, PTH119
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+import site
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from strands_cli.catalog.dependencies import digest_of_record, digest_of_rows
-from strands_cli.catalog.distributions.dist_info import RecordedFile, read_record
-from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.distributions.module_files import read_start
+from strands_cli.catalog.distributions.dist_info import (
+    MAX_ORIGIN_BYTES,
+    InstallKind,
+    Origin,
+    RecordedFile,
+    closures_of,
+    read_origin,
+    read_record,
+    read_text,
+)
+from strands_cli.catalog.distributions.entry_points import Scan, read_start, record_version
+from strands_cli.catalog.from_source import find_definition
+from strands_cli.catalog.installed_files import digest_of_file, files_to_import, is_locked, lock_path, modules_of
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.config import user_data_dir
 from strands_cli.errors import UsageError
 from strands_cli.publishers import Publisher, publisher_from
+
+if TYPE_CHECKING:
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.catalog.distributions.entry_points import Scan
+
+
+# Follow the requirements of an installed distribution to the distributions that are installed for it.
+
+
+HOST = "strands-cli"
+
+
+def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[str]]:
+    """Return, for each distribution, the names of those that it requires, and of those that these require, sorted.
+
+    Only installed ones are named, and only for requirements whose markers fit this interpreter. What strands-cli itself
+    requires is omitted: it is always installed, and changes with strands-cli.
+    """
+    wanted = list(names)
+    if not wanted:
+        return {}
+    found = closures_of([HOST, *wanted], seen)
+    return {name: sorted(found[name] - found[HOST] - {HOST, name}) for name in wanted}
+
+
+def pin_of(name: str, seen: Scan) -> str | None:
+    """Return the version of an installed distribution, and the digest of what its RECORD lists; None if it is absent.
+
+    The digest covers the paths and hashes that two installations of one wheel share. An editable installation has only
+    a version, because its RECORD does not list its code. What Python would import in place of a listed file follows,
+    each after a `+`, as its path below the directory of `sys.path` and its digest.
+    """
+    copies = seen.records.get(name)
+    if not copies:
+        return None
+    site, record = copies[0]
+    digest = digest_of_record(record)
+    instead = _instead(site, record, list(seen.listings)) if digest else ()
+    return " ".join(filter(None, (record_version(record) or "unknown", digest, *instead)))
+
+
+def _instead(site: str, dist_info: str, path: Sequence[str]) -> Iterator[str]:
+    folder = os.path.basename(dist_info) + "/"
+    own = {row.path for row in read_record(dist_info) or () if is_locked(row.path, folder)}
+    modules = modules_of({name for name in own if not name.startswith(folder)})
+    for module in sorted(one for one in modules if one not in sys.stdlib_module_names):
+        for name, file in files_to_import(module, path):
+            if name not in own or file != f"{site}{os.sep}{name}":
+                yield f"+{name} {digest_of_file(file)}"
+
+
+def digest_of_record(dist_info: str) -> str | None:
+    """Return the digest of the paths and hashes of RECORD that two installations of one wheel share.
+
+    It is None if there is no RECORD, and for an editable installation, whose code is elsewhere.
+    """
+    if read_origin(dist_info).install == "editable":
+        return None
+    return digest_of_rows(dist_info, read_record(dist_info))
+
+
+def digest_of_rows(dist_info: str, rows: Iterable[RecordedFile] | None) -> str | None:
+    """Return the digest of rows of the RECORD in a folder, as `digest_of_record` does; None without any rows."""
+    if rows is None:
+        return None
+    folder = os.path.basename(dist_info) + "/"
+    lines = sorted(f"{lock_path(row.path, folder)},{row.digest}\n" for row in rows if is_locked(row.path, folder))
+    return f"sha256:{hashlib.sha256(''.join(lines).encode('utf-8', 'surrogateescape')).hexdigest()}"
+
 
 FOLDER = "publishers"
 VERSION = 1
@@ -144,3 +228,105 @@ def _read(raw: bytes, name: str) -> Published:
     if texts["distribution"] != name:
         raise ValueError("of another distribution")
     return Published(publisher=publisher_from(document["publisher"]), **texts)
+
+
+# The origin of an installed tool: how it was installed, into which directory, and its file and line.
+
+
+Place = Literal["site", "user-site", "PYTHONPATH", "path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The origin of a tool.
+
+    Attributes:
+        install: How its distribution was installed: a wheel from an index, or the kind that its `direct_url.json`
+            (PEP 610) states; `zip` for an archive on the path; `unknown` if that file is damaged.
+        place: Why its directory is importable.
+        site: That directory.
+        url: The URL it was installed from, without credentials; None for an index.
+        commit: The exact VCS commit.
+        installer: The program that installed it, from its INSTALLER file.
+        file: The file that defines the tool.
+        line: 1-based line of the definition; None if the source does not show it.
+        shadowed: Records of other copies of the distribution further down the path.
+        publisher: Who published it, as was verified on this machine; None is unknown.
+    """
+
+    install: InstallKind
+    place: Place
+    site: str
+    url: str | None = None
+    commit: str | None = None
+    installer: str | None = None
+    file: str | None = None
+    line: int | None = None
+    shadowed: tuple[str, ...] = ()
+    publisher: Publisher | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON shape of `list-tools --json --source`."""
+        return asdict(self)
+
+
+def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
+    """Return the origin of a tool; it reads a few files and parses one, so a plain listing does without."""
+    copies = catalog.seen.records.get(record.distribution)
+    if not copies:  # adopted, and uninstalled since
+        return Provenance("unknown", "path", record.path)
+    dist_info = copies[0][1]
+    origin = _origin(dist_info, record.path)
+    file, line = find_definition(record, catalog.seen.listings)
+    return Provenance(
+        install=origin.install,
+        place=_place(record.path),
+        site=record.path,
+        url=origin.url,
+        commit=origin.commit,
+        installer=(read_text(dist_info, "INSTALLER", MAX_ORIGIN_BYTES) or "").strip() or None,
+        file=file,
+        line=line,
+        shadowed=tuple(copy for _, copy in copies[1:]),
+        publisher=publisher_of(record.distribution, catalog.seen),
+    )
+
+
+def find_sources(record: ToolRecord, catalog: Catalog) -> frozenset[str]:
+    """Return how and where a tool is installed, as the sources of a policy rule; it reads one small file.
+
+    A wheel without a recorded origin has the source `index`; a tool with an unreadable origin has `unknown`.
+    """
+    sources = set(sources_of(record.distribution, catalog.seen))
+    if record.adopted is not None:
+        sources.add("adopted")
+    if record.registered_by is not None and catalog.seen.records.get(record.distribution):
+        sources.add("hook")
+    return frozenset(sources)
+
+
+def sources_of(distribution: str, seen: Scan) -> frozenset[str]:
+    """Return how and where a distribution is installed, as the sources of a policy rule; it reads one small file."""
+    copies = seen.records.get(distribution)
+    if not copies:
+        return frozenset({"unknown"})
+    directory, dist_info = copies[0]
+    install = _origin(dist_info, directory).install
+    place = _place(directory)
+    sources = {"index" if install == "wheel" else install}
+    return frozenset(sources | ({place} if place in ("user-site", "PYTHONPATH") else set()))
+
+
+def _origin(dist_info: str, directory: str) -> Origin:
+    return Origin("zip") if os.path.isfile(directory) else read_origin(dist_info)
+
+
+def _place(directory: str) -> Place:
+    real = os.path.realpath(directory)
+    if real == os.path.realpath(site.getusersitepackages()):
+        return "user-site"
+    # Site directories first: PYTHONPATH may name one of them again.
+    if real in {os.path.realpath(known) for known in site.getsitepackages()}:
+        return "site"
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return "PYTHONPATH" if real in {os.path.realpath(entry) for entry in entries if entry} else "path"

@@ -10,26 +10,29 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from strands_cli.catalog.definitions.definition_check import MANY, TOOL_NAME
-from strands_cli.catalog.definitions.manifest import (
-    BAD_MANIFEST,
-    CONTRACT,
-    FILE_NAME,
-    MANIFEST_UNTRUE,
-    MANIFEST_VERSION,
-    MAX_BYTES,
-    Manifest,
-)
 from strands_cli.catalog.distributions.dist_info import read_origin
-from strands_cli.catalog.distributions.entry_points import Distribution, EntryPoint, Scan
-from strands_cli.catalog.distributions.module_files import (
+from strands_cli.catalog.distributions.entry_points import (
+    Distribution,
+    EntryPoint,
     Package,
+    Scan,
     find_package,
     manifest_directory,
     module_file,
     read_file,
 )
 from strands_cli.catalog.entry_faults import bad_name, bad_value, no_module
+from strands_cli.catalog.manifest import (
+    BAD_MANIFEST,
+    CONTRACT,
+    FILE_NAME,
+    MANIFEST_UNTRUE,
+    MANIFEST_VERSION,
+    MANY,
+    MAX_BYTES,
+    TOOL_NAME,
+    Manifest,
+)
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where, suggest
 
@@ -99,7 +102,7 @@ class _Builder:
 
     def _with_extras(self, record: ToolRecord, extras: str) -> ToolRecord:
         """Return a record that needs what the extras of its entry point (`module [extra]`) need."""
-        from strands_cli.catalog.distributions.requirements import unmet  # few entry points have extras
+        from strands_cli.catalog.distributions.dist_info import unmet  # few entry points have extras
 
         wanted = [f"{record.distribution}[{extra}]" for extra in "".join(extras.split()).split(",") if extra]
         missing = [one for one in unmet({"distributions": wanted}, self.seen) if "pip install" in one]
@@ -212,7 +215,7 @@ class _Builder:
     def _required(self, record: ToolRecord) -> ToolRecord:
         if not record.requires:
             return record
-        from strands_cli.catalog.distributions.requirements import unmet  # most tools have no requirements
+        from strands_cli.catalog.distributions.dist_info import unmet  # most tools have no requirements
 
         return _lacking(record, unmet(record.requires, self.seen))
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from strands_cli.catalog.definitions.definition_check import MANY
 from strands_cli.catalog.distributions.dist_info import Origin, read_origin
-from strands_cli.catalog.distributions.entry_points import Scan, normalise
-from strands_cli.catalog.distributions.module_files import Package, find_package, module_file
-from strands_cli.catalog.remedies import (
+from strands_cli.catalog.distributions.entry_points import Package, Scan, find_package, module_file, normalise
+from strands_cli.catalog.manifest import MANY
+from strands_cli.catalog.tool_record import (
     LOOK,
+    TOOL_CONFLICT,
+    ToolRecord,
     adopt_again,
     first_party,
     install_distribution,
@@ -19,7 +20,6 @@ from strands_cli.catalog.remedies import (
     may_have_tools,
     meet,
 )
-from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError, with_prefix_corrected
 from strands_cli.versions import is_within

@@ -60,7 +60,7 @@ def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
     """Return the work of a command line of only flags, files or words; None if Typer has to parse it."""
     command, words = arguments[:1], arguments[1:]
     if command == ["list-tools"]:
-        from strands_cli.cli.commands.tools.tool_list import FLAGS, list_installed
+        from strands_cli.cli.commands.tool_list import FLAGS, list_installed
 
         if set(words) <= FLAGS.keys():
             flags: dict[str, Any] = {FLAGS[word]: True for word in words}

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from strands_cli.cli.output.results import print_response
 from strands_cli.events import Event, ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, StepFailed
-from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.steps import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.cli.terminal.live_view import View
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.plan_values import Plan
 
 _MODEL_CALL = re.compile(r"/model\.\d+$")
 

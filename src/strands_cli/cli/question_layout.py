@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.text_layout import one_line
+from strands_cli.cli.terminal_text import one_line
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Question

@@ -13,8 +13,8 @@ from strands_cli.errors import StrandsCliError, UsageError
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
     from strands_cli.catalog.tool_record import ToolRecord
-    from strands_cli.lock.format.lock_model import LockedDistribution
-    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+    from strands_cli.lock.lock_reader import LockedDistribution
+    from strands_cli.planning.plan_values import Plan, PlannedTool
     from strands_cli.planning.run_request import RunRequest
 
 # The options whose files are read; those of the other options are written.
@@ -138,8 +138,8 @@ def _of_workflow(spec: str, request: RunRequest, before: UsedFiles | None) -> Us
 
 
 def _of_plan(plan: Plan, catalog: Catalog) -> UsedFiles:
-    from strands_cli.planning.workflow_tools.tool_parts import with_parts
-    from strands_cli.planning.workspace import python_places
+    from strands_cli.planning.environment import python_places
+    from strands_cli.planning.plan_values import with_parts
 
     recordings = [agent.recording for agent in plan.agents.values() if agent.recording]
     files = UsedFiles([os.path.realpath(plan.file), *plan.files, *recordings, *python_places(plan)])
@@ -148,8 +148,8 @@ def _of_plan(plan: Plan, catalog: Catalog) -> UsedFiles:
 
 def _of_tools(tools: Iterable[PlannedTool], catalog: Catalog) -> UsedFiles:
     """Return the files of installed tools: their packages and the metadata of their distributions."""
-    from strands_cli.lock.installed_lock import lock_distributions
-    from strands_cli.planning.planned_tools.planned_tool import InstalledTool
+    from strands_cli.lock.package_documents import lock_distributions
+    from strands_cli.planning.planned_tool import InstalledTool
 
     names = {tool.record.distribution for tool in tools if isinstance(tool, InstalledTool)}
     records = [record for record in catalog.tools if record.distribution in names]
@@ -169,7 +169,7 @@ def _of_rules(folder: Path, policy: Path | None) -> UsedFiles:
     """Return where policy files, adoption files and the lock of a folder may be."""
     from strands_cli.catalog.adopted.adopted_file import AdoptedFile
     from strands_cli.config import load_settings
-    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.lock_reader import lock_file
     from strands_cli.user_files.policy_files import policy_places
 
     settings = load_settings()

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.patterns.pattern_functions import function_of
 from strands_cli.engine.run import Run
 from strands_cli.errors import BudgetExceeded, RunFailed
-from strands_cli.planning.planned_steps import AGENT_PART
-from strands_cli.workflow.steps.step_models import agent_step
+from strands_cli.planning.row_planner import AGENT_PART
+from strands_cli.workflow.steps import agent_step
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.step_scope import StepScope
-    from strands_cli.engine.ports.engine_ports import AgentRunner, ToolCaller
+    from strands_cli.engine.ports import AgentRunner, ToolCaller
     from strands_cli.engine.step_results import StepResult
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.plan_values import Plan
 
 
 async def run_agent(scope: StepScope, key: str, agent: str, prompt: str) -> StepResult:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import datetime
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.denials import FailedCalls, failed_calls_of, require_done
 from strands_cli.engine.effects.effect import EffectSpec, NeedsDecision
-from strands_cli.engine.end_names import end_names
-from strands_cli.engine.journal.artifact_rows import WRITTEN, written_of
+from strands_cli.engine.journal.journal_rows import (
+    WRITTEN,
+    Answer,
+    Human,
+    Question,
+    Row,
+    in_order_of_request,
+    written_of,
+)
 from strands_cli.engine.patterns.pattern_functions import function_of
-from strands_cli.engine.ports.engine_ports import Ports
-from strands_cli.engine.ports.tracing_port import Traced
+from strands_cli.engine.ports import Ports, Traced
 from strands_cli.engine.run import Run
+from strands_cli.engine.step_results import FailedCalls, failed_calls_of, require_done
 from strands_cli.engine.waiting.questions import open_questions
 from strands_cli.errors import (
     BudgetExceeded,
@@ -30,15 +40,86 @@ from strands_cli.events import (
     Denials,
     Event,
     Failures,
+    ModelText,
     RunFinished,
     RunStarted,
     RunStatus,
     Usage,
     Verdict,
 )
+from strands_cli.secrets.redactor import Redactor
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.engine.run import Run
+    from strands_cli.planning.plan_values import Plan
+
+
+# The names of a run's end, which artifacts may use besides those of its pattern.
+
+
+def end_names(run: Run, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of the end of a run; they follow from its journal, so that each process has the same ones.
+
+    Args:
+        names: Those of its pattern.
+    """
+    budget, spec = run.budget, run.plan.spec
+    rows = list(run.ports.journal.rows())
+    done = [row for row in rows if row.is_step and row.status == "done" and "/" not in row.key]
+    usage = {
+        "input_tokens": budget.usage.input_tokens,
+        "output_tokens": budget.usage.output_tokens,
+        "total_tokens": budget.usage.total_tokens,
+        "model_calls": budget.model_calls,
+        "tool_calls": budget.tool_calls,
+    }
+    past = _past(run, done)
+    answer = {"hitl_response": names.get("hitl_response", "")}
+    last = max((row.ended_at or 0.0 for row in done), default=run.clock.now())
+    return {
+        **run.unless_inputs(name=spec.name, total_steps=len(done), timestamp=_in_words(last)),
+        **answer,
+        "runtime": spec.runtime.model_dump(),
+        "run": {"id": run.id, "duration_s": round(budget.seconds, 3), "usage": usage, "cost_usd": budget.cost},
+        "execution_context": {**past, **answer, **names},
+        "TRACE": json.dumps([_traced(row) for row in in_order_of_request(rows)], ensure_ascii=False, indent=2),
+    }
+
+
+def _past(run: Run, done: list[Row]) -> dict[str, Any]:
+    """Return which steps have run, in the order in which they began."""
+    pattern = run.plan.spec.pattern
+    history = list(_history(done, pattern.step_name))
+    counts = Counter(one["step"] for one in history)
+    names = map(pattern.step_name, (placed.key for placed in pattern.placed))
+    known = {name: 0 for name in names if not name.endswith(".N")}  # workers have numbers
+    return {
+        "history": history,
+        "execution_path": [one["step"] for one in history],
+        "iterations": {**known, **counts},
+        "total_steps": len(history),
+    }
+
+
+def _history(done: list[Row], step_name: Callable[[str], str]) -> Iterator[dict[str, Any]]:
+    seen: Counter[str] = Counter()
+    for row in done:
+        name = step_name(row.key)
+        seen[name] += 1
+        result = row.output if row.kind == "step" else {"agent": "person", "response": row.output["text"]}
+        yield {"step": name, "agent": result["agent"], "response": result["response"], "iteration": seen[name]}
+
+
+def _in_words(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _traced(row: Row) -> dict[str, Any]:
+    """Return one entry of the trace: an effect and its duration, without its content."""
+    seconds = round(row.ended_at - row.started_at, 3) if row.ended_at is not None else None
+    facts = {name: getattr(row, name) for name in ("key", "kind", "status", "attempt")}
+    return {**facts, "seconds": seconds, "tokens": row.usage.total_tokens}
+
 
 # Takes (path, text) pairs, returns what was written: `path`, `digest`, `size`.
 WriteArtifacts = Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]]
@@ -221,3 +302,47 @@ def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None, f
             verdict=run.verdict,
         )
     )
+
+
+# What leaves a run, without its secrets: events, answers of people, artifacts, results, and the error it ends with.
+
+
+class RedactedHuman:
+    """Asks a person, and passes on the answer without the secrets it may contain."""
+
+    def __init__(self, human: Human, redactor: Redactor) -> None:
+        self._human = human
+        self._redactor = redactor
+
+    async def ask(self, question: Question) -> Answer:
+        """Return the answer."""
+        return self._redactor.record(await self._human.ask(question))
+
+
+def redacted_emit(emit: Callable[[Event], None], redactor: Redactor) -> Callable[[Event], None]:
+    """Return what tells listeners of events without secrets.
+
+    The pieces of a model's text come without them: one that the model sends in two pieces is seen only there.
+    """
+    return lambda event: emit(event if type(event) is ModelText else redactor.record(event))
+
+
+def redacted_writer(write: WriteArtifacts, redactor: Redactor) -> WriteArtifacts:
+    """Return what writes artifacts without secrets; paths too, which events and the record repeat."""
+    return lambda artifacts: write([(redactor.text(path), redactor.text(text)) for path, text in artifacts])
+
+
+@contextlib.contextmanager
+def redacted_errors(redactor: Redactor) -> Iterator[None]:
+    """Remove the secrets from the error that ends the work, of any kind."""
+    try:
+        yield
+    except StrandsCliError as error:
+        error.message = redactor.text(error.message)
+        error.fix = redactor.text(error.fix) if error.fix else error.fix
+        error.findings = tuple(redactor.record(finding) for finding in error.findings)
+        error.args = (error.message,)
+        raise
+    except Exception as error:
+        error.args = tuple(redactor.json(list(error.args)))
+        raise

@@ -10,26 +10,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects.budget import Budget, Spender, StepLimits
-from strands_cli.engine.effects.concurrency import Job, Outcome, run_jobs
-from strands_cli.engine.effects.effect import Effect, EffectSpec
+from strands_cli.engine.effects.effect import Effect, EffectSpec, Job, Outcome, run_jobs
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Row, RowKind
-from strands_cli.engine.ports.engine_ports import Ports
-from strands_cli.engine.ports.tracing_port import UNTRACED, traced_step
+from strands_cli.engine.ports import UNTRACED, Ports, traced_step
 from strands_cli.engine.step_inputs import StepInputs, Visit, is_part, keys_in
 from strands_cli.engine.step_results import StepResult, describe
 from strands_cli.engine.waiting.questions import granted_tools
 from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted, Verdict
-from strands_cli.planning.planned_steps import agents_by_key
+from strands_cli.planning.row_planner import agents_by_key
 from strands_cli.workflow.agent_sections import AgentLimits
 from strands_cli.workflow.sections import Budgets
-from strands_cli.workflow.steps.approvals import is_approval
-from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, is_approval
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.workflow.steps.step_models import Step
+    from strands_cli.planning.plan_values import Plan
+    from strands_cli.workflow.steps import Step
 
 
 _UNLIMITED = AgentLimits()
@@ -271,7 +268,7 @@ class Run:
 
     def offered_answer(self, key: str) -> Answer | None:
         """Return the answer that another process has stored for a question which this one waits for."""
-        from strands_cli.engine.waiting.offered_answers import offered_answer
+        from strands_cli.engine.waiting.questions import offered_answer
 
         return offered_answer(self.ports.journal, key)
 

@@ -9,13 +9,12 @@ from typing import Any
 import pluggy
 
 from strands_cli.catalog.distributions.entry_points import EntryPoint, Scan, normalise, read_entry_points
-from strands_cli.catalog.distributions.named_objects import import_named
-from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.catalog.distributions.scan import import_named, scan_installed
 from strands_cli.default_parts import CONFIG_KEYS, OURS
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.hooks.manager import HOOK_FAILED, ContainedPlugins, Hooks, Tell
-from strands_cli.policy.policy import SwitchedOn
+from strands_cli.policy.decision import SwitchedOn
 
 HOOK_MISSING = Code(
     "hook-missing",

@@ -7,8 +7,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from strands_cli.events import Denials
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.rule import Request, Rule
 from strands_cli.quick_dataclass import dataclass
 
 # Calls the tool, or the next wrapper around it.

@@ -12,8 +12,7 @@ from typing import Any
 import pluggy
 
 from strands_cli.catalog.catalog import Catalog, join_records, scan_tools
-from strands_cli.catalog.distributions.entry_points import Scan, normalise
-from strands_cli.catalog.distributions.module_files import find_package
+from strands_cli.catalog.distributions.entry_points import Scan, find_package, normalise
 from strands_cli.catalog.record_builder import build_record
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Denied, Finding, Raised
@@ -29,7 +28,7 @@ from strands_cli.hooks.hook_values import (
     Wrapper,
 )
 from strands_cli.policy.decision import Decision, decide, strongest
-from strands_cli.policy.rules.rule import LATE
+from strands_cli.policy.rule import LATE
 
 HOOK_FAILED = Code(
     "hook-failed",

@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.catalog.installed_files import UNREADABLE
 from strands_cli.errors import Code
-from strands_cli.lock.format.lock_model import (
+from strands_cli.lock.lock_reader import (
     Lock,
     LockedDistribution,
     LockedDocument,
@@ -140,7 +140,7 @@ def compare_documents(
 
     A file that is new or gone is a difference of the files.
     """
-    from strands_cli.catalog.definitions.definition_diff import differences  # only where something has changed
+    from strands_cli.catalog.manifest import differences  # only where something has changed
 
     for file in sorted(old.keys() & new.keys()):
         if old[file].definition == new[file].definition:
@@ -270,7 +270,7 @@ def _when(tool: LockedTool) -> str:
 
 
 def _compare_fields(owner: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
-    from strands_cli.catalog.definitions.definition_diff import differences  # only where something has changed
+    from strands_cli.catalog.manifest import differences  # only where something has changed
 
     found = False
     for pointer, before, after in differences(old, new):

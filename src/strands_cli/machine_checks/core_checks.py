@@ -13,10 +13,8 @@ from strands_cli.errors import UsageError
 from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.hook_values import Check, HookContext
 from strands_cli.machine_checks import setup_checks as setup
-from strands_cli.machine_checks.file_modes import check_modes
-from strands_cli.machine_checks.program_checks import check_dependencies, check_program, check_variables
-from strands_cli.machine_checks.runs_folder import check_runs
-from strands_cli.machine_checks.store_health import check_store
+from strands_cli.machine_checks.file_modes import check_modes, check_runs
+from strands_cli.machine_checks.setup_checks import check_dependencies, check_program, check_store, check_variables
 from strands_cli.user_files.policy_files import load_policy
 
 

@@ -3,25 +3,143 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from strands_cli.__about__ import __version__
 from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.distributions.dist_info import unmet_in_closure
+from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.errors import Finding, StrandsCliError
+from strands_cli.default_parts import CORE
+from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
+from strands_cli.engine.stored_runs.run_owners import installed_owners
+from strands_cli.errors import Finding, StrandsCliError, suggest
 from strands_cli.hooks.hook_values import Check, HookContext
 from strands_cli.machine_checks.file_modes import secrets_here
+from strands_cli.parts.named_parts import faulty_parts
 from strands_cli.parts.named_providers import provider_named, provider_names
-from strands_cli.parts.part_faults import faulty_parts
 from strands_cli.planning.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
-from strands_cli.policy.policy import Policy
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.planning.run_request import store_place_of
+from strands_cli.policy.decision import Policy
+from strands_cli.policy.rule import Rule
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, has_key
 from strands_cli.secrets.redactor import short_keys
-from strands_cli.secrets.secret_sources import is_short_here
-from strands_cli.secrets.short_secrets import short_secret
+from strands_cli.secrets.secret_sources import is_short_here, short_secret
+from strands_cli.store_place import StorePlace
 from strands_cli.texts.phrases import counted
+from strands_cli.versions import is_within
+
+# The checks of the program itself: its version, its dependencies, and the variables that it reads.
+
+
+# Every variable with this prefix that this program or the SDK reads.
+VARIABLES = (
+    "STRANDS_CUSTOM_TOOL_ALLOWLIST",
+    "STRANDS_DEBUG",
+    "STRANDS_PRICES",
+    "STRANDS_RUNS_DIR",
+    "STRANDS_STORE",
+    "STRANDS_USER_AGENT_EXTRA",
+)
+
+
+def check_program(seen: Scan) -> Iterator[Check]:
+    """Report the version of strands-cli, and whether it is installed more than once."""
+    yield Check(CORE, "ok", f"{__version__} in {Path(__file__).parents[1]}")
+    copies = seen.records.get(CORE, [])
+    if len(copies) > 1:
+        message = f"strands-cli is installed {len(copies)} times: {', '.join(site for site, _ in copies)}"
+        yield Check(CORE, "warning", message, "uninstall all but one")
+
+
+def check_dependencies(seen: Scan) -> Iterator[Check]:
+    """Check that the SDK and the other dependencies are installed in supported versions."""
+    from packaging.requirements import Requirement
+
+    from strands_cli.catalog.distributions.dist_info import open_distribution
+
+    copies = seen.records.get(CORE)
+    if not copies:
+        yield Check("dependencies", "warning", "strands-cli runs without being installed", f"pip install {CORE}")
+        return
+    bad = []
+    for requirement in map(Requirement, open_distribution(copies[0][1]).requires or ()):
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        version = seen.version(requirement.name)
+        fits = version is not None and is_within(version, str(requirement.specifier) or ">=0")
+        if requirement.name == "strands-agents" and fits:
+            yield Check("strands-agents", "ok", f"{version}, supported is {requirement.specifier}")
+        elif not fits:
+            bad.append(f"{requirement.name}{requirement.specifier} ({version or 'not installed'})")
+    if bad:
+        yield Check("dependencies", "failed", f"missing or not supported: {', '.join(bad)}", f"pip install '{CORE}'")
+    conflicts = [one for one in unmet_in_closure(CORE, seen) if not one.startswith(f"{CORE} ")]
+    for conflict in conflicts:
+        fix = f"pip install --upgrade '{CORE}'; keep programs with other requirements in environments of their own"
+        yield Check("dependencies", "warning", conflict, fix)
+    if not (bad or conflicts):
+        yield Check("dependencies", "ok", "all are installed in supported versions")
+
+
+def check_variables(environ: Mapping[str, str]) -> Iterator[Check]:
+    """Report variables with our prefix that have no effect."""
+    named = sorted(name for name in environ if name.startswith("STRANDS_"))
+    for name in (name for name in named if name not in VARIABLES):
+        yield Check("environment", "warning", f"{name} has no effect", suggest(name, VARIABLES))
+    known = [name for name in named if name in VARIABLES]
+    if known == named:
+        yield Check("environment", "ok", f"set: {', '.join(known)}" if known else "no STRANDS_ variable is set")
+
+
+# The check of a store for `strands doctor`: its facts, its warnings, or why it cannot be used.
+
+
+_NAME = "store"
+_WARNING, _FIX = "warning: ", "; fix: "
+
+
+def check_store(settings: Settings) -> Iterator[Check]:
+    """Connect to the chosen store and report what it is; nothing for a directory, which has a check of its own.
+
+    No line has a password: neither those of a place nor those of a store do.
+    """
+    try:
+        place = store_place_of(settings)
+        if place.directory is not None:
+            return
+        opener, address = opener_of(place)
+        lines = opener.check(place, address)
+    except StrandsCliError as error:
+        yield Check(_NAME, "failed", error.findings[0].message if error.findings else error.message, error.fix)
+        return
+    yield Check(_NAME, "ok", f"{place} can be used")
+    yield from map(_check_of, lines)
+    yield from _check_owners(place)
+
+
+def _check_owners(place: StorePlace) -> Iterator[Check]:
+    """Report what the owners of runs that are installed, such as workers, have in the store."""
+    try:
+        owners = list(installed_owners())
+        if not owners:
+            return
+        with closing(store_at(place)) as store:
+            for name, owner in owners:
+                yield from (Check(name, "ok", line) for line in owner.check(store))
+    except StrandsCliError as error:
+        yield Check("owners", "warning", error.message, error.fix)
+
+
+def _check_of(line: str) -> Check:
+    if not line.startswith(_WARNING):
+        return Check(_NAME, "ok", line)
+    text, _, fix = line.removeprefix(_WARNING).partition(_FIX)
+    return Check(_NAME, "warning", text, fix or None)
+
 
 _MOST_DIFFERENCES = 5
 
@@ -137,7 +255,7 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
 
 def check_policies(settings: Settings, folder: Path, policy: Policy, catalog: Catalog) -> Iterator[Check]:
     """Report the policy files in force, and what is doubtful in them."""
-    from strands_cli.planning.machine.file_rule_checks import check_file_rules
+    from strands_cli.planning.machine.rules_in_force import check_file_rules
     from strands_cli.user_files.policy_files import policy_places
 
     existing = [(level, path) for level, path in policy_places(settings, folder) if _exists(path)]
@@ -158,8 +276,7 @@ def _exists(path: Path) -> bool:
 
 def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[Check]:
     """Compare the lock of a folder with the installed distributions."""
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.lock_reader import lock_file, read_lock
 
     file = lock_file(folder)
     try:
@@ -168,9 +285,9 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
             yield Check("lock", "ok", f"no {file.name} here")
             return
         from strands_cli.lock.compare import compare_locks
-        from strands_cli.planning.folders.workflow_folder import plan_folder
         from strands_cli.planning.machine.installation import without_policy
         from strands_cli.planning.machine.lock_check import lock_of
+        from strands_cli.planning.workflow_folder import plan_folder
 
         planned = plan_folder(folder, without_policy(catalog, settings), packaged=lock.packaged)
         now = lock_of(planned.plans, catalog)

@@ -12,7 +12,7 @@ from strands_cli.provider_table import IMPORTED, PROVIDERS, Provider
 from strands_cli.providers import SETTING_FIELDS
 
 if TYPE_CHECKING:
-    from strands_cli.policy.policy import Policy
+    from strands_cli.policy.decision import Policy
 
 
 def provider_names() -> list[str]:

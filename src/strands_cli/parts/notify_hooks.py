@@ -10,7 +10,7 @@ from strands_cli.errors import NotEquipped, StrandsCliError
 from strands_cli.hooks.hook_plugins import hooks_of
 from strands_cli.hooks.manager import Hooks
 from strands_cli.parts.named_parts import Part, broken_part, imported_part, parts_of
-from strands_cli.policy.policy import SwitchedOn
+from strands_cli.policy.decision import SwitchedOn
 from strands_cli.user_files.user_config import ConfigPart
 
 OWNER = OURS[CONFIG_KEYS]["notify"]

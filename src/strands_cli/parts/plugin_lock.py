@@ -17,7 +17,7 @@ from strands_cli.errors import Denied, Finding, Where
 
 if TYPE_CHECKING:
     from strands_cli.lock.compare import Difference
-    from strands_cli.lock.format.lock_model import LockedDistribution
+    from strands_cli.lock.lock_reader import LockedDistribution
 
 
 # Distributions that a person locks again now, so that no lock keeps them from being imported; None: every one.
@@ -57,8 +57,7 @@ def check_locked(
         is_planned: Whether a plan follows, which reports that the lock is missing.
         named: What a workflow of the folder names of the plugin; its lock must have it, as it must have its tools.
     """
-    from strands_cli.lock.format.lock_model import Lock, lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.lock_reader import Lock, lock_file, read_lock
 
     again = _LOCKED_AGAIN.get()
     names = [] if again is None else sorted({normalise(word) for word in words} - {*again})
@@ -94,8 +93,8 @@ def lock_plugins(
     Args:
         required: The names of the distributions to pin with each one; by default those that it requires now.
     """
-    from strands_cli.catalog.dependencies import required_distributions
-    from strands_cli.lock.installed_lock import lock_modules
+    from strands_cli.catalog.publisher_records import required_distributions
+    from strands_cli.lock.package_documents import lock_modules
 
     names = [name for name in sorted({normalise(word) for word in words}) if seen.records.get(name)]
     pins: Mapping[str, Iterable[str]] = required_distributions(names, seen) if required is None else required
@@ -112,7 +111,7 @@ def lock_plugins(
 
 def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Finding:
     """Return a difference as a finding; `spec` are the words by which `strands lock` finds the folder."""
-    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.lock_reader import lock_file
 
     fix = f"after you have read the change: strands lock {spec}--update {difference.owner}"
     if difference.field == "publisher" and difference.new is None:
@@ -122,6 +121,6 @@ def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Findin
 
 def place_in_lock(file: Path, owner: str) -> Where:
     """Return the place of a distribution or a reference in the lock."""
-    from strands_cli.lock.format.lock_writer import line_of
+    from strands_cli.lock.lock_writer import line_of
 
     return Where(str(file), line_of(owner, file.read_text(encoding="utf-8")) if file.exists() else None)

@@ -10,15 +10,14 @@ from strands_cli.default_parts import OURS, PROVIDERS
 from strands_cli.errors import Finding
 from strands_cli.planning.provider_checks import UNKNOWN_PROVIDER
 from strands_cli.provider_table import PROVIDERS as OF_CORE
-from strands_cli.workflow.loaded import Loaded
-from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
-from strands_cli.yaml_files.file_source import folder_of
+from strands_cli.workflow.model import Loaded
+from strands_cli.yaml_files.document_reader import FILE_UNREADABLE, folder_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from strands_cli.catalog.catalog import Catalog
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.plan_values import Plan
     from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
     from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.provider_table import Provider
@@ -62,7 +61,7 @@ def _has_tools(spec: WorkflowSpec) -> bool:
 def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings], list[Finding]]:
     """Return the models of the agents, where the file alone says which they are, and what is wrong with them."""
     from strands_cli.planning.agent_models import check_models, model_of
-    from strands_cli.planning.environment_values import UNSET_VARIABLE, with_environment
+    from strands_cli.planning.plan_builder import UNSET_VARIABLE, with_environment
     from strands_cli.planning.run_request import RunRequest
 
     spec, of_variables = with_environment(spec, loaded.document, {})
@@ -94,16 +93,16 @@ def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, Mode
     """
     document, folder = loaded.document, _folder(loaded)
     if spec.env.mounts:
-        from strands_cli.planning.checks.environment import check_mounts
-        from strands_cli.planning.plan.places import places_of
+        from strands_cli.planning.environment import check_mounts
+        from strands_cli.planning.plan_values import places_of
 
         yield from filter(None, map(_of_file, check_mounts(spec, document, folder, places_of(spec, folder))))
     if spec.context_policy.notes is not None:
-        from strands_cli.planning.checks.context_checks import check_notes
+        from strands_cli.planning.recording_checks import check_notes
 
         yield from check_notes(spec, document)
     if spec.context_policy.compaction is not None:
-        from strands_cli.planning.checks.context_checks import check_compaction
+        from strands_cli.planning.recording_checks import check_compaction
 
         yield from check_compaction(spec, document)
     if spec.outputs.artifacts:
@@ -111,7 +110,7 @@ def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, Mode
     recording = folder / spec.runtime.recording if spec.runtime.recording else None
     playing = {name: recording for name, model in models.items() if model.provider == "replay"}
     if playing:
-        from strands_cli.planning.checks.recording_checks import check_recordings
+        from strands_cli.planning.recording_checks import check_recordings
 
         yield from filter(None, map(_of_file, check_recordings(spec, playing, document, loaded.snapshot)))
 
@@ -119,8 +118,8 @@ def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, Mode
 def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
     """Yield the artifacts that no run may write; which directory they go to, and what is there, is not looked at."""
     from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
-    from strands_cli.planning.checks.artifact_paths import check_outputs
-    from strands_cli.planning.run_inputs import resolve_inputs
+    from strands_cli.planning.environment import check_outputs
+    from strands_cli.planning.row_planner import resolve_inputs
     from strands_cli.planning.run_request import RunRequest
 
     inputs, _ = resolve_inputs(spec.inputs, {}, {}, document)
@@ -132,7 +131,7 @@ def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Findi
 
 def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) -> Iterator[Finding]:
     from strands_cli.catalog.catalog import discover_catalog
-    from strands_cli.planning.planned_agents import tools_of_steps
+    from strands_cli.planning.agent_models import tools_of_steps
 
     found = catalog or discover_catalog(project=_folder(loaded))
     resolver = _resolver(spec, loaded, found)
@@ -143,12 +142,12 @@ def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) 
     tools += [tool for group in overrides.values() for tool in group]
     if spec.security.model_fields_set:
         from strands_cli.planning.machine.rules_in_force import check_rules
-        from strands_cli.planning.workflow_tools.tool_parts import with_parts
+        from strands_cli.planning.plan_values import with_parts
 
         findings += check_rules(spec, loaded.document, (), list(with_parts(tools)), resolver.context.catalog)
     if tools or spec.env.secrets:
-        from strands_cli.planning.data_flow.data_flow_checks import check_written_uses
-        from strands_cli.planning.workflow_tools.tool_parts import with_parts
+        from strands_cli.planning.data_flow.secret_values import check_written_uses
+        from strands_cli.planning.plan_values import with_parts
 
         known = list(with_parts(tools, of_others=False)) if resolver.context.is_complete else None
         findings += check_written_uses(spec, loaded.document, known)
@@ -159,8 +158,8 @@ def _of_file(finding: Finding) -> Finding | None:
     """Return a finding as far as it is about the file; None for one about this machine, its policy, or one run."""
     from strands_cli.catalog.resolution import TOOL_BROKEN, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
     from strands_cli.catalog.tool_record import TOOL_CONFLICT
-    from strands_cli.planning.checks.environment import MISSING_MOUNT
-    from strands_cli.planning.checks.recording_checks import REPLAY_NEEDS_RECORDING
+    from strands_cli.planning.environment import MISSING_MOUNT
+    from strands_cli.planning.recording_checks import REPLAY_NEEDS_RECORDING
 
     # What another machine may have: the file itself is right.
     if finding.code in (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET, MISSING_MOUNT):
@@ -179,8 +178,8 @@ def _folder(loaded: Loaded) -> Path:
 
 def _resolver(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog) -> ToolResolver:
     from strands_cli.config import load_settings
+    from strands_cli.planning.agent_models import planned_agent
     from strands_cli.planning.machine.rules_in_force import rules_of
-    from strands_cli.planning.planned_agents import planned_agent
     from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
     from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.planning.run_request import RunRequest

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.config import load_settings
 from strands_cli.errors import (
     ArtifactError,
+    Code,
     Denied,
     Finding,
     InvalidInput,
@@ -22,17 +24,20 @@ from strands_cli.errors import (
 )
 from strands_cli.parts.named_parts import NamedIn
 from strands_cli.parts.named_providers import provider_by_name, provider_named
-from strands_cli.planning.agent_models import check_choices, check_models, with_runtime_of
-from strands_cli.planning.checks.context_checks import check_context
-from strands_cli.planning.checks.environment import check_limits, check_mounts, prices_of
-from strands_cli.planning.checks.recording_checks import check_recordings, recorded_texts
-from strands_cli.planning.data_flow.data_flow_checks import check_data_flow
-from strands_cli.planning.data_flow.unnamed_secrets import with_unnamed_secrets
-from strands_cli.planning.environment_values import variables_in, with_environment
+from strands_cli.planning.agent_models import (
+    check_choices,
+    check_models,
+    planned_agent,
+    tools_for_calls,
+    tools_of_steps,
+    with_runtime_of,
+)
+from strands_cli.planning.data_flow.secret_values import check_data_flow, with_unnamed_secrets
+from strands_cli.planning.environment import check_limits, check_mounts, prices_of
 from strands_cli.planning.machine.installation import Installation, read_installation
+from strands_cli.planning.machine.lock_check import compare_with_lock
 from strands_cli.planning.machine.rules_in_force import check_rules, rules_of
-from strands_cli.planning.plan.places import places_of
-from strands_cli.planning.plan.plan_values import (
+from strands_cli.planning.plan_values import (
     Bounds,
     Plan,
     PlannedAgent,
@@ -41,30 +46,114 @@ from strands_cli.planning.plan.plan_values import (
     ResolvedWorkflow,
     Skills,
     WorkflowTool,
+    agents_in,
     called_by,
+    definitions_in,
+    places_of,
+    with_parts,
+    workflows_in,
 )
-from strands_cli.planning.planned_agents import planned_agent, tools_for_calls, tools_of_steps
-from strands_cli.planning.planned_steps import bounds_of, planned_steps
-from strands_cli.planning.resolve.planned_skills import skill_files
-from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
+from strands_cli.planning.recording_checks import check_context, check_recordings, recorded_texts
+from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings, skill_files
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
-from strands_cli.planning.row_planner import InputPlanner, Resolved, digest_of_plan
-from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.store_choice import store_place_of
-from strands_cli.planning.workflow_tools.tool_parts import agents_in, definitions_in, with_parts, workflows_in
+from strands_cli.planning.row_planner import (
+    InputPlanner,
+    Resolved,
+    RowPlanner,
+    WholePlan,
+    bounds_of,
+    digest_of_plan,
+    planned_steps,
+)
+from strands_cli.planning.run_request import RunRequest, store_place_of
 from strands_cli.texts.canonical_json import canonical_json, digest_of
 from strands_cli.texts.phrases import counted
 from strands_cli.user_files.policy_files import load_policy
+from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.findings import NO_EFFECT
-from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.model import Loaded, WorkflowSpec
 from strands_cli.yaml_files.document import Document
-from strands_cli.yaml_files.file_source import folder_of, stored_name
+from strands_cli.yaml_files.document_reader import folder_of, stored_name
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.provider_table import Provider
-    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.workflow.model import Loaded
+
+
+# `${NAME}` and `${NAME:-default}` in the texts of `runtime`: what differs from machine to machine.
+
+
+UNSET_VARIABLE = Code(
+    "unset-variable",
+    "`runtime` names an environment variable that is not set, and no default.",
+    "Set it, or write a default: ${NAME:-default}.",
+    18,
+)
+BAD_VARIABLE = Code(
+    "bad-variable",
+    "A `${...}` in `runtime` is malformed, or names what looks like a secret.",
+    "Write ${NAME} or ${NAME:-default}; each provider takes its key from the environment by itself.",
+)
+
+FIELDS = ("provider", "model_id", "region", "host")
+_OF_SECRET = re.compile(r"\$\{secrets\.[^{}]+\}")
+_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^{}$]*))?\}")
+# The settings are shown, stored and sent; a workflow must not be able to send a key to a host that it names.
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
+
+
+def with_environment(
+    spec: WorkflowSpec, document: Document, environ: Mapping[str, str]
+) -> tuple[WorkflowSpec, list[Finding]]:
+    """Return a workflow whose runtime has the values of the environment, and what is wrong with its variables.
+
+    As in a shell, `${NAME:-default}` is the default also where the variable is empty.
+    """
+    changed: dict[str, str] = {}
+    findings: list[Finding] = []
+    for field in FIELDS:
+        text = getattr(spec.runtime, field)
+        if text is not None and "${" in text:
+            changed[field] = _VARIABLE.sub(lambda found: _value(found, environ) or "", text)
+            findings += _findings(text, f"/runtime/{field}", document, environ)
+    if not changed:
+        return spec, []
+    return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)}), findings
+
+
+def variables_in(spec: WorkflowSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that `runtime` takes from the environment, by the names of the variables."""
+    texts = [getattr(spec.runtime, field) or "" for field in FIELDS]
+    found = [found for text in texts for found in _VARIABLE.finditer(text)]
+    return {one["name"]: value for one in found if (value := _value(one, environ)) is not None}
+
+
+def _value(found: re.Match[str], environ: Mapping[str, str]) -> str | None:
+    if _SECRET.search(found["name"]):
+        return None
+    return environ.get(found["name"]) or found["default"]
+
+
+def _findings(text: str, pointer: str, document: Document, environ: Mapping[str, str]) -> list[Finding]:
+    where, field = document.where(pointer), pointer.rpartition("/")[2]
+    findings = []
+    if "${" in _VARIABLE.sub("", _OF_SECRET.sub("", text)):
+        message = f"`runtime.{field}` has a malformed variable: {text!r}"
+        findings.append(Finding(BAD_VARIABLE, message, where, "write ${NAME} or ${NAME:-default}"))
+    for found in _VARIABLE.finditer(text):
+        name = found["name"]
+        if _SECRET.search(name):
+            message = f"`runtime.{field}` names ${{{name}}}, which looks like a secret"
+            fix = f"use a variable whose name is not that of a secret, or write the value into `{field}`"
+            findings.append(Finding(BAD_VARIABLE, message, where, fix))
+        elif _value(found, environ) is None:
+            message = f"`runtime.{field}` needs the environment variable {name}, which is not set"
+            fix = f"export {name}=..., or write a default: ${{{name}:-default}}"
+            findings.append(Finding(UNSET_VARIABLE, message, where, fix))
+    return findings
+
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
     3: InvalidInput,
@@ -284,3 +373,48 @@ def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Seq
             "tools": {agent.id: [(tool.name, tool.describe()) for tool in agent.tools] for agent in agents.values()},
         }
     )
+
+
+# The plan of a loaded workflow with all its findings and its lock, and the plans of it with other inputs.
+
+
+# Returns what is wrong with the inputs of a workflow as one object.
+Faults = Callable[[WorkflowSpec, Mapping[str, Any], Loaded], list[Finding]]
+
+
+def plan_workflow(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> Plan:
+    """Return the plan of a workflow on this machine.
+
+    Raises:
+        InvalidInput: The file is not a valid workflow.
+    """
+    return _whole_plan(loaded, machine, faults_of, request).planned
+
+
+def row_planner(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> RowPlanner:
+    """Return the planner of rows of a workflow; its first plan is the one that `plan_workflow` returns.
+
+    Raises:
+        InvalidInput: The file is not a valid workflow.
+    """
+    plan_whole, spec = partial(_whole_plan, loaded, machine, faults_of), require_valid(loaded)
+    return RowPlanner(plan_whole(request), request, plan_whole, lambda inputs: faults_of(spec, inputs, loaded))
+
+
+def _whole_plan(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> WholePlan:
+    require_valid(loaded)
+    resolved = resolve_workflow(loaded, machine, request)
+    workflow, catalog = resolved.workflow, machine.catalog
+    # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
+    seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
+    before = (*machine.hook_faults(), *seen)
+    faults = () if has_errors(resolved.findings) else tuple(faults_of(workflow.spec, workflow.inputs, loaded))
+    findings = tuple(dict.fromkeys((*before, *faults, *resolved.findings)))
+    lock = compare_with_lock(workflow, findings, catalog, machine.policy.lock_required_by(asked=request.locked))
+    of_plugins: list[Finding] = []
+    if machine.hooks is not None:
+        from strands_cli.planning.machine.plan_hooks import check_plan
+
+        of_plugins = check_plan(machine.hooks, workflow, loaded.document)
+    planned = workflow.planned((*findings, *lock.findings, *of_plugins), lock)
+    return WholePlan(planned, resolved, before, faults)

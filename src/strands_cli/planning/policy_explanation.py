@@ -10,18 +10,14 @@ from strands_cli.catalog.catalog import Catalog
 from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.hooks.hook_values import HookContext, ToolCall
 from strands_cli.hooks.manager import Hooks
+from strands_cli.planning.environment import mounts_of
 from strands_cli.planning.machine.installation import Installation
-from strands_cli.planning.plan.plan_values import Plan, PlannedTool
-from strands_cli.planning.planned_tools.planned_tool import InstalledTool, PythonTool
-from strands_cli.planning.planned_tools.policy_requests import request_of
-from strands_cli.planning.resolve.single_tool import find_single_tool, installed_tool, is_granted
-from strands_cli.planning.resolve.tool_families import require_family
-from strands_cli.planning.workflow_tools.tool_parts import with_parts
-from strands_cli.planning.workspace import mounts_of
+from strands_cli.planning.plan_values import Plan, PlannedTool, with_parts
+from strands_cli.planning.planned_tool import InstalledTool, PythonTool, request_of
+from strands_cli.planning.resolve.single_tool import find_single_tool, installed_tool, is_granted, require_family
 from strands_cli.policy.decision import Decision, conditional_rules, decide, grant_of, is_managed, speaking_rules
-from strands_cli.policy.matching.file_places import Workspace
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.file_places import Workspace
+from strands_cli.policy.rule import Request, Rule
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 
 # What a call would be made with, and whether it then only reads; only who validates arguments can tell.

@@ -28,7 +28,7 @@ from strands_cli.providers import (
     value_at,
     written_host,
 )
-from strands_cli.secrets.short_secrets import is_short, short_secret
+from strands_cli.secrets.secret_sources import is_short, short_secret
 from strands_cli.versions import is_within
 
 UNKNOWN_PROVIDER = Code(
@@ -367,7 +367,7 @@ def _check_destination(
     host = written_host(provider, settings)
     if host is None or not provider.default_host or same_host(host, provider.default_host):
         return
-    from strands_cli.addresses.written_places import is_local  # few workflows have a host
+    from strands_cli.addresses.written_places import is_local
 
     if not is_local(host):
         holders = " or ".join(variables)

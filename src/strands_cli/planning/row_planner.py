@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,22 +12,241 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from strands_cli.errors import Finding, has_errors
-from strands_cli.planning.checks.artifact_paths import check_outputs
-from strands_cli.planning.checks.environment import (
+from strands_cli.errors import Code, Finding, has_errors, suggest
+from strands_cli.planning.environment import (
     check_limits,
+    check_outputs,
     check_variables,
     is_read_in_templates,
     names_in_templates,
 )
-from strands_cli.planning.plan.plan_values import Plan, PlannedStep, ResolvedWorkflow
-from strands_cli.planning.planned_steps import planned_steps
-from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
+from strands_cli.planning.plan_values import (
+    Bounds,
+    Plan,
+    PlannedAgent,
+    PlannedStep,
+    PlannedTool,
+    ResolvedWorkflow,
+    tools_in_step,
+)
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.yaml_files.document import Document
+from strands_cli.workflow.pattern_model import PlacedStep
+from strands_cli.workflow.sections import Inputs
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
+from strands_cli.workflow.templates.plugin_filters import TemplateError, without_plugin_filters
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.yaml_files.document import Document, escape
+
+# The steps of a plan: who acts in each, and its input as far as it is known before the run.
+
+
+# The prefix of a key's part that names an agent which is called as a tool.
+AGENT_PART = "agent."
+# What a step may hold besides; any other part of a key is a step of a workflow that is called as a tool.
+_WITHIN_A_STEP = re.compile(r"(tool|model|summary|interrupt)\.|notes?$|approval$")
+
+
+def agents_by_key(spec: WorkflowSpec) -> Callable[[str], tuple[str, ...]]:
+    """Return a function that gives who acts at a key of the journal: the step's agent, then the agents as its tools.
+
+    It leaves out the agents of a workflow that is a tool, since these have names of their own.
+    """
+    steps = [(placed.key, placed.step) for placed in spec.pattern.placed]
+    agents = {key.removesuffix("#N"): step.agent for key, step in steps if isinstance(step, AgentStep)}
+
+    def agents_of(key: str) -> tuple[str, ...]:
+        first, *inner = key.split("/")
+        step = first.partition("#")[0]
+        agent = agents.get(step) or agents.get(re.sub(r"\.\d+(?=\.|$)", ".N", step))
+        acting = [agent] if agent else []
+        for part in inner:
+            if part.startswith(AGENT_PART):
+                acting.append(part.removeprefix(AGENT_PART))
+            elif _WITHIN_A_STEP.match(part) is None:
+                break
+        return tuple(acting)
+
+    return agents_of
+
+
+@without_plugin_filters()
+def planned_steps(
+    spec: WorkflowSpec,
+    inputs: Mapping[str, Any],
+    agents: Mapping[str, PlannedAgent],
+    overrides: Mapping[str, tuple[PlannedTool, ...]],
+    call_tools: Mapping[str, PlannedTool],
+    *,
+    as_written: bool = False,
+) -> tuple[PlannedStep, ...]:
+    """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs, or `as_written`.
+
+    What calls a template filter of a distribution is left as it is written.
+    """
+    templates, inputs = spec.templates(), spec.inputs.names_of(inputs)
+    planned: list[PlannedStep] = []
+    for placed in spec.pattern.placed:
+        step = placed.step
+        (kind, who), template = placed.actor, _template(placed, agents)
+        text, rendered = _as_text(template), False
+        if not as_written:
+            text, rendered = _rendered(templates, template, inputs, getattr(step, "vars", {}))
+        tools = tools_in_step(step, agents, overrides) if isinstance(step, AgentStep) else ()
+        about = getattr(step, "description", None)
+        decision = None
+        if isinstance(step, CallStep) and step.tool in call_tools:
+            known = {name: _known(templates, value, {} if as_written else inputs) for name, value in step.input.items()}
+            decision = call_tools[step.tool].decision_for(known)
+        names = tuple(tool.name for tool in tools)
+        planned.append(PlannedStep(placed.key, kind, who, text, rendered, names, about, decision))
+    return tuple(planned)
+
+
+def _known(templates: Templates, value: Any, inputs: Mapping[str, Any]) -> Any:
+    try:
+        return templates.render_value(value, inputs)
+    except TemplateError:
+        return None
+
+
+def _template(placed: PlacedStep, agents: Mapping[str, PlannedAgent]) -> Any:
+    """Return the question, the input of the tool, or the message to the agent, as it is written."""
+    step = placed.step
+    if isinstance(step, GateStep):
+        return step.prompt
+    if isinstance(step, CallStep):
+        return dict(step.input)
+    if step.input is not None:
+        return step.input
+    return "{{ last_response }}" if placed.follows else agents[step.agent].prompt
+
+
+def _rendered(
+    templates: Templates, template: Any, inputs: Mapping[str, Any], extra_names: Mapping[str, Any]
+) -> tuple[str, bool]:
+    try:
+        value = templates.render_value(template, {**inputs, **templates.render_value(extra_names, inputs)})
+    except TemplateError:
+        return _as_text(template), False
+    return _as_text(value), True
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def bounds_of(
+    spec: WorkflowSpec, steps: tuple[PlannedStep, ...], leads_on: bool = False, calls_others: bool = False
+) -> Bounds:
+    """Return how often things happen at most: what the pattern implies, or the budget where it is lower.
+
+    Args:
+        leads_on: Whether a tool is made of others, so that one call may be many, and hold steps.
+        calls_others: Whether there are tools that only the code of another can call.
+    """
+    budgets = spec.runtime.budgets
+    is_bounded = spec.pattern.is_bounded and not leads_on
+    agents = [step for step in steps if step.kind == "agent"]
+    without_tools = is_bounded and not any(step.tools for step in agents)
+    calls_only = sum(step.kind == "call" for step in steps) if without_tools and not calls_others else None
+    return Bounds(
+        steps=_least(len(steps) if is_bounded else None, budgets.max_steps),
+        model_calls=_least(len(agents) if without_tools else None, budgets.max_model_calls),
+        tool_calls=_least(calls_only, budgets.max_tool_calls),
+    )
+
+
+def _least(*limits: int | None) -> int | None:
+    known = [limit for limit in limits if limit is not None]
+    return min(known) if known else None
+
+
+# Inputs: what was given, coerced and checked against what the workflow declares, before anything runs.
+
+
+BAD_INPUT = Code(
+    "bad-input",
+    "An input's value does not have its declared type, or is not in its enum.",
+    "Give a value of the reported type or enum.",
+    2,
+)
+MISSING_INPUT = Code("missing-input", "A required input has no value.", "Give it with --var NAME=VALUE.", 2)
+UNKNOWN_INPUT = Code(
+    "unknown-input",
+    "A value is given for an input that the workflow does not declare.",
+    "Correct the name, or declare the input.",
+    2,
+)
+
+
+class WrittenValues(dict[str, Any]):
+    """Values of inputs from a file, with the text of those that their JSON would spell otherwise (`1.10`)."""
+
+    def __init__(self, values: Mapping[str, Any] = MappingProxyType({}), written: Mapping[str, str] | None = None):
+        super().__init__(values)
+        self.written = dict(getattr(values, "written", {}) if written is None else written)
+
+    def with_those(self, values: Mapping[str, Any], written: Mapping[str, str] | None = None) -> WrittenValues:
+        """Return these values and others, which win."""
+        others = WrittenValues(values, written)
+        kept = {name: text for name, text in self.written.items() if name not in others}
+        return WrittenValues({**self, **others}, {**kept, **others.written})
+
+
+def resolve_inputs(
+    inputs: Inputs,
+    texts: Mapping[str, str],
+    values: Mapping[str, Any],
+    document: Document,
+    is_read: Callable[[str], bool] | None = None,
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Return every input's value, and all that is wrong with them.
+
+    Args:
+        inputs: What the workflow declares; defaults and `values` count where nothing was given.
+        texts: Texts to be converted to the declared types (`--var`).
+        values: Values that have types already; they count less than what is given as text.
+        is_read: Returns whether a template reads a name of the inputs: a value that is not declared and that none reads
+            is an error. None makes a warning of each.
+    """
+    declared = inputs.declared()
+    resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}
+    resolved |= inputs.values
+    unknown = [name for name in {**values, **texts} if name not in resolved and name not in declared]
+    known = {**declared, **inputs.values}
+    findings = [_unknown(name, known, is_read=is_read is None or is_read(name)) for name in unknown]
+    resolved |= values
+    for name, text in getattr(values, "written", {}).items():
+        if name in declared and declared[name].type == "string" and values[name] is not None:
+            resolved[name] = text
+    resolved |= {name: inputs.read_fixed(name, text) for name, text in texts.items()}
+    for name, spec in declared.items():
+        section = "required" if name in inputs.required else "optional"
+        where = document.where(f"/inputs/{section}/{escape(name)}", key=True)
+        fix = f"pass --var {name}=VALUE"
+        if resolved.get(name) is None:
+            if section == "required":
+                findings.append(Finding(MISSING_INPUT, f"the input '{name}' ({spec.type}) has no value", where, fix))
+                resolved.pop(name, None)
+            continue
+        try:
+            resolved[name] = spec.coerced(resolved[name])
+        except ValueError as error:
+            findings.append(Finding(BAD_INPUT, f"the input '{name}' does not fit: {error}", where, fix))
+    return resolved, findings
+
+
+def _unknown(name: str, known: Mapping[str, Any], *, is_read: bool) -> Finding:
+    message = f"the workflow declares no input '{name}'"
+    listed = f"it declares: {', '.join(known)}" if known else "it declares none"
+    if is_read:
+        fix = suggest(name, known, f"{listed}; templates can still use the value")
+        return Finding(UNKNOWN_INPUT, message, fix=fix, severity="warning")
+    return Finding(UNKNOWN_INPUT, f"{message}, and nothing reads it", fix=suggest(name, known, listed))
+
 
 # Rows differ in which templates they can render, and in policy's answers to their calls, but in few ways.
 MOST_SHAPES = 16

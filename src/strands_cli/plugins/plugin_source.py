@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from strands_cli.catalog.definitions.definition_check import TOOL_NAME
-from strands_cli.catalog.definitions.manifest import FILE_NAME
 from strands_cli.catalog.distributions.dist_info import read_origin
-from strands_cli.catalog.distributions.entry_points import GROUP, EntryPoint, Scan, normalise
-from strands_cli.catalog.distributions.module_files import (
+from strands_cli.catalog.distributions.entry_points import (
+    GROUP,
+    EntryPoint,
     Package,
+    Scan,
     find_package,
     manifest_directory,
     module_file,
+    normalise,
     read_file,
 )
 from strands_cli.catalog.distributions.scan import scan_installed
@@ -36,16 +37,23 @@ from strands_cli.catalog.entry_faults import (
     unreadable,
 )
 from strands_cli.catalog.from_source import reader_of
-from strands_cli.catalog.packaged_folders import GROUPS, packaged_folder
-from strands_cli.catalog.source.absent_names import lacks_tool
+from strands_cli.catalog.manifest import FILE_NAME, TOOL_NAME
+from strands_cli.catalog.packaged_files import GROUPS, packaged_folder
 from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES, SourceError
-from strands_cli.catalog.source.source_reader import read_tool, tools_of_module
+from strands_cli.catalog.source.source_reader import lacks_tool, read_tool, tools_of_module
 from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.catalog.tool_record import TOOL_CONFLICT
 from strands_cli.default_parts import EXPORTERS, HOOKS, OWNERS, PART_GROUPS, STORES, is_part_name, owner_by_name
 from strands_cli.errors import Code, Finding, InvalidInput, Where
-from strands_cli.parts.named_parts import KINDS, PART_TAKEN, owner_of
-from strands_cli.parts.part_faults import Declared, declared_by, declared_faults, is_meant_as_ours
+from strands_cli.parts.named_parts import (
+    KINDS,
+    PART_TAKEN,
+    Declared,
+    declared_by,
+    declared_faults,
+    is_meant_as_ours,
+    owner_of,
+)
 from strands_cli.workflow.findings import BAD_SCHEMA
 
 UNKNOWN_DISTRIBUTION = Code(

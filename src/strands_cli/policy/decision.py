@@ -2,13 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Any
 
-from strands_cli.policy.rules.rule import LEVELS, Effect, Rule
-from strands_cli.policy.rules.tool_request import Request
-from strands_cli.policy.tool_names import names_custom
+from strands_cli.errors import Finding
+from strands_cli.policy.rule import LEVELS, Effect, Level, Request, Rule
+from strands_cli.policy.tool_claims import names_custom, normalised
 from strands_cli.quick_dataclass import dataclass
+
+# `PermissionQuestion`: an undecided call, as the program that decides it sees it.
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionQuestion:
+    """The question about one call: of a `PermissionPolicy` to its program, or of a run to a person.
+
+    Attributes:
+        tool: The tool's name, as the model calls it.
+        arguments: The call's arguments, whole, with defaults filled in; a copy, so that changes have no effect.
+        reason: The rule that asks, or the tool's own hints.
+        agent: The agent or step that makes the call.
+        digest: The digest of the arguments; an approval is valid only for these.
+        reference: The tool's own reference (`native:strands-tool-files/file_write`) where `tool` is a name that the
+            workflow or loaded code chose for it; else empty.
+        distribution: The distribution that ships it, or the word for where it comes from otherwise.
+        diff: What the call changes in a text file that exists, as it was when the question was asked; else empty.
+        unseen: In words what the call replaces without a diff, a large file or one that is not text; else empty.
+        grant: What an answer for all calls of the tool in the run is valid for: this tool with this configuration;
+            empty where each call is asked about.
+        needs_terminal: Whether only a person at a terminal may answer, since a managed policy file asks.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any]
+    reason: str
+    agent: str
+    digest: str
+    reference: str = ""
+    distribution: str = ""
+    needs_terminal: bool = False
+    diff: str = ""
+    unseen: str = ""
+    grant: str = ""
+
+    @property
+    def prompt(self) -> str:
+        """Return the question without the arguments, in one line."""
+        origin = f", which is {self.reference}" if self.reference else f" of {self.distribution}"
+        return f"Allow {self.agent} to call {self.tool}{origin}? ({self.reason})"
+
+    def __str__(self) -> str:
+        """Return the question for a person."""
+        from strands_cli.texts.canonical_json import canonical_json
+
+        return f"Allow {self.agent} to call {self.tool} with {canonical_json(self.arguments)}? ({self.reason})"
+
+
+# `Policy`: the content of all policy files of a command.
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchedOn:
+    """A setting of a policy file that is not a rule, and its place: a hook plugin's distribution, or `locked`.
+
+    `may_allow` is whether a hook plugin may also allow what no rule forbids. `required` is whether nothing runs where
+    it is not installed; a plugin that is not required holds in the environments that have it.
+    """
+
+    word: str
+    level: Level
+    origin: str
+    may_allow: bool = False
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules of all files, the hook plugins they enable, and whether a lock is required.
+
+    `files` are the paths of these files with their levels; `findings` are warnings about them.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    hooks: tuple[SwitchedOn, ...] = ()
+    locked: SwitchedOn | None = None
+    files: tuple[tuple[Level, str], ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def lock_required_by(self, *, asked: bool) -> str | None:
+        """Return the place that requires a lock: the option (`asked`) or a policy file; None if nothing does."""
+        if asked:
+            return "--locked"
+        return self.locked.origin if self.locked else None
+
+
+def joined(*policies: Policy) -> Policy:
+    """Return several policies as one; the first that names a hook plugin says what it may, and any can require it."""
+    hooks = {normalised(hook.word): hook for policy in reversed(policies) for hook in policy.hooks}
+    required = {normalised(hook.word) for policy in policies for hook in policy.hooks if hook.required}
+    return Policy(
+        rules=tuple(rule for policy in policies for rule in policy.rules),
+        hooks=tuple(replace(hook, required=name in required) for name, hook in hooks.items()),
+        locked=next((policy.locked for policy in policies if policy.locked), None),
+        files=tuple(file for policy in policies for file in policy.files),
+        findings=tuple(finding for policy in policies for finding in policy.findings),
+    )
+
 
 _STRENGTH: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
 

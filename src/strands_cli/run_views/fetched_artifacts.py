@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal.artifact_rows import keeps_texts, row_of_artifacts, texts_of, written_of
-from strands_cli.engine.journal.run_parts import command_of
+from strands_cli.engine.journal.journal_rows import command_of, keeps_texts, row_of_artifacts, texts_of, written_of
 from strands_cli.engine.stored_runs.described import run_of
 from strands_cli.engine.stored_runs.last_place import worked_on
 from strands_cli.errors import ArtifactError, RunRecordError, UsageError, suggest
@@ -19,7 +18,7 @@ from strands_cli.texts.phrases import joined
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Row
-    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.store_port import StoredJournal
     from strands_cli.engine.stored_runs.last_place import WorkedOn
     from strands_cli.store_place import StorePlace
 

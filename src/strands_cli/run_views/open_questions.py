@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Journal
-    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
 
 _WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun|approve|reject|runs show) RUN\b")
@@ -16,8 +16,7 @@ _WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun|approve|reject|runs show) RU
 
 def answer_commands(journal: StoredJournal) -> list[str]:
     """Return the commands that answer the questions of a run, two for each."""
-    from strands_cli.engine.waiting.cut_off_calls import open_decisions
-    from strands_cli.engine.waiting.questions import open_questions, ways_to_answer
+    from strands_cli.engine.waiting.questions import open_decisions, open_questions, ways_to_answer
 
     readable = journal.tolerant()
     rows = [*open_questions(readable), *open_decisions(readable)]
@@ -27,9 +26,7 @@ def answer_commands(journal: StoredJournal) -> list[str]:
 
 def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return the questions that wait for a person, as JSON."""
-    from strands_cli.engine.waiting.cut_off_calls import open_decisions
-    from strands_cli.engine.waiting.questions import natural_answer, open_questions
-    from strands_cli.engine.waiting.sendable_questions import prompt_of
+    from strands_cli.engine.waiting.questions import natural_answer, open_decisions, open_questions, prompt_of
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
     asked, journal = [], _readable(journal)
@@ -48,7 +45,7 @@ def _readable(journal: Journal) -> Journal:
 
 def command(verb: str, *words: str, store: StorePlace) -> str:
     """Return a command line for a shell, with the option that names the store unless it is the default."""
-    from strands_cli.planning.store_choice import chosen_place
+    from strands_cli.planning.run_request import chosen_place
 
     place = [] if chosen_place() == store else store.words
     return shlex.join(["strands", verb, *words, *place])

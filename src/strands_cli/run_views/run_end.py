@@ -16,7 +16,7 @@ from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
-    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.store_port import StoredJournal
 
 _MOST_MESSAGE = 2000
 _ASKING: tuple[RunStatus, ...] = ("waiting", "needs-decision")

@@ -9,9 +9,9 @@ from typing import Any
 from strands_cli.engine.effects.budget import REUSED
 from strands_cli.engine.journal.answers import stored_question
 from strands_cli.engine.journal.journal_rows import Row, in_order_of_request
-from strands_cli.engine.ports.store_port import StoredJournal
+from strands_cli.engine.store_port import StoredJournal
 from strands_cli.engine.stored_runs.described import run_status
-from strands_cli.engine.stored_runs.effect_summary import EffectKind, EffectStatus, EffectSummary
+from strands_cli.engine.stored_runs.summary import EffectKind, EffectStatus, EffectSummary
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import Usage
 from strands_cli.run_views.open_questions import command

@@ -7,9 +7,40 @@ import itertools
 import os
 import re
 import secrets
+import stat
+import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO
+
+# Whether other users of this machine can change a file (POSIX only).
+
+
+def who_else_writes(place: Path, trusted: Collection[int]) -> str | None:
+    """Return how users beside the trusted ones can change a file or a folder; None if they cannot, or it is missing.
+
+    Args:
+        trusted: The numbers of users who may own it.
+    """
+    if sys.platform == "win32":
+        return None
+    try:
+        found = place.stat()
+    except OSError:
+        return None
+    is_shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+    if found.st_uid not in trusted:
+        return f"it belongs to another user (uid {found.st_uid})"
+    if found.st_mode & stat.S_IWOTH and not is_shared:
+        return "every user can write to it"
+    return None
+
+
+def own_users() -> tuple[int, ...]:
+    """Return the numbers of the users whose files this process trusts: root, and its own."""
+    return () if sys.platform == "win32" else (0, os.geteuid())
+
 
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.partial")

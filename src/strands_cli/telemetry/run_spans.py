@@ -14,15 +14,15 @@ from opentelemetry import context, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, Tracer
 
-from strands_cli.engine.ports.tracing_port import UNTRACED, provider_here
+from strands_cli.engine.ports import UNTRACED, provider_here
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.sampling import Sampler
 
-    from strands_cli.engine.ports.tracing_port import Tracing
+    from strands_cli.engine.ports import Tracing
     from strands_cli.events import RunStatus, StepKind, Usage
-    from strands_cli.planning.data_flow.telemetry_destination import Destination
+    from strands_cli.planning.data_flow.egress import Destination
     from strands_cli.secrets.redactor import Redactor
     from strands_cli.telemetry.span_export import RedactedExporter
     from strands_cli.workflow.sections import Otel, Telemetry

@@ -8,17 +8,63 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import requests
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
 from opentelemetry.trace import Status
+from requests.adapters import HTTPAdapter
+from requests.utils import select_proxy
 
+from strands_cli.addresses.written_places import admitted
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.workflow.templates.regular_expressions import SlowPattern, replaced, search
 
 if TYPE_CHECKING:
-    from strands_cli.planning.data_flow.telemetry_destination import Destination
+    from strands_cli.planning.data_flow.egress import Destination
     from strands_cli.workflow.sections import Redact
+
+
+# The connections to a collector that others named: they end where its address says, or nothing is sent.
+
+
+class UnexpectedPlace(Exception):
+    """A name that looks public has led to a place that is not."""
+
+
+def held_adapter(written: str) -> HTTPAdapter:
+    """Return an adapter for an address: each connection is checked before anything is sent; a proxy looks up itself."""
+
+    class Held(HTTPAdapter):
+        def get_connection_with_tls_context(
+            self,
+            request: requests.PreparedRequest,
+            verify: Any,
+            proxies: dict[str, str] | None = None,
+            cert: Any = None,
+        ) -> Any:
+            pool = super().get_connection_with_tls_context(request, verify, proxies, cert)
+            if select_proxy(str(request.url), proxies) is None and not hasattr(pool.ConnectionCls, "written"):
+                pool.ConnectionCls = _checked(pool.ConnectionCls, written)
+            return pool
+
+    return Held()
+
+
+def _checked(kind: Any, held_to: str) -> Any:
+    class Checked(kind):  # type: ignore[misc]
+        written = held_to
+
+        def _new_conn(self) -> Any:
+            connection = super()._new_conn()
+            address, port = connection.getpeername()[:2]
+            for problem in admitted(held_to, [address], port, None):
+                connection.close()
+                raise UnexpectedPlace(problem)
+            return connection
+
+    return Checked
+
 
 LEFT_OUT = "[left out]"
 
@@ -40,8 +86,6 @@ def _otlp(destination: Destination) -> SpanExporter:
         return OTLPSpanExporter(destination.url)
     session = _session_without(set() if destination.with_headers else _header_names())
     if destination.is_held:
-        from strands_cli.telemetry.held_connections import held_adapter
-
         for scheme in ("http://", "https://"):
             session.mount(scheme, held_adapter(destination.url))
     return OTLPSpanExporter(destination.url, session=session)

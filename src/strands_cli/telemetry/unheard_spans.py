@@ -4,15 +4,47 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 
+from strands_cli.engine.ports import UNTRACED, Tracing
+from strands_cli.planning.data_flow.egress import destination_of
+from strands_cli.planning.data_flow.workflow_trust import Trust
+
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
     from strands.telemetry import Tracer
+
+    from strands_cli.planning.plan_values import Plan
+    from strands_cli.secrets.redactor import Redactor
+
+
+# The tracing of a run, which is on if the workflow or the environment names a destination of spans.
+
+
+@contextlib.asynccontextmanager
+async def tracing_of(planned: Plan, redactor: Redactor, warn: Callable[[str], None]) -> AsyncIterator[Tracing]:
+    """Trace a run while the context is open; `warn` receives a line if spans cannot be sent."""
+    destination = destination_of(planned.spec.telemetry.otel, os.environ)
+    if destination is None:
+        with unheard_spans_are_empty():
+            yield UNTRACED
+        return
+    otel = planned.spec.telemetry.otel
+    if destination.kind == "otlp" and otel is not None and otel.endpoint is not None:
+        destination = replace(destination, is_held=Trust.of(planned).is_of_others)
+    from strands_cli.telemetry.run_spans import (
+        open_tracing,
+    )  # imports OpenTelemetry, which a run without spans does not need
+
+    async with open_tracing(planned.spec.telemetry, destination, redactor, warn) as tracing:
+        yield tracing
+
 
 STARTS = ("start_agent_span", "start_event_loop_cycle_span", "start_model_invoke_span", "start_tool_call_span")
 _changing = threading.Lock()

@@ -13,17 +13,17 @@ from strands_cli.errors import Raised
 from strands_cli.hooks.hook_values import HookContext, ToolCall, Wrapper
 from strands_cli.hooks.manager import Hooks
 from strands_cli.policy.decision import Decision, decide
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_request import Request
-from strands_cli.tools.forms.manifest_check import LoadedTool
+from strands_cli.policy.rule import Request, Rule
 from strands_cli.tools.invocation import AsksPersonError
+from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_results import Result, error_result, well_formed
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
     from strands_cli.engine.effects.step_scope import StepScope
-    from strands_cli.planning.plan.plan_values import PlannedTool
+    from strands_cli.planning.plan_values import PlannedTool
+
 
 # How long the plugins of one hook may take together over one call.
 ANSWER_S = 60.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.texts.phrases import short_json
-from strands_cli.tools.drafts import modern
+from strands_cli.tools.property_names import modern
 from strands_cli.tools.schema.flattened import (
     ANYTHING,
     References,
@@ -24,7 +24,7 @@ from strands_cli.tools.schema.flattened import (
 )
 
 if TYPE_CHECKING:
-    from strands_cli.tools.forms.manifest_check import LoadedTool
+    from strands_cli.tools.manifest_check import LoadedTool
 
 MAX_WORDS = 2_000
 SPEC_KEYS = ("name", "description", "inputSchema", "outputSchema", "annotations")

@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, did_you_mean, suggest
-from strands_cli.policy.policy import Policy, SwitchedOn
-from strands_cli.policy.rules.rule import EFFECTS, SOURCES, Level, Rule
-from strands_cli.policy.rules.tool_patterns import PatternError, make_rule
-from strands_cli.policy.rules.tool_request import CAPABILITIES
-from strands_cli.policy.rules.touched_resources import ACCESSES
+from strands_cli.policy.decision import Policy, SwitchedOn
+from strands_cli.policy.rule import ACCESSES, CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Rule, make_rule
 from strands_cli.publishers import KINDS, is_publisher_pattern
-from strands_cli.system.file_owners import own_users, who_else_writes
+from strands_cli.system.atomic_file import own_users, who_else_writes
 from strands_cli.texts.phrases import shown
-from strands_cli.user_files.user_file import UserFileReader, open_user_file, with_code
+from strands_cli.user_files.user_config import UserFileReader, open_user_file, with_code
 from strands_cli.versions import is_specifier
 from strands_cli.yaml_files.document import Document
 

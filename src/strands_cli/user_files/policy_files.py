@@ -10,8 +10,8 @@ from pathlib import Path
 
 from strands_cli.config import PROJECT_POLICY, Settings
 from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where
-from strands_cli.policy.policy import Policy, joined
-from strands_cli.policy.rules.rule import Level
+from strands_cli.policy.decision import Policy, joined
+from strands_cli.policy.rule import Level
 
 UNNAMED_POLICY = Code(
     "unnamed-policy",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NewType, TypedDict, Unpack
 
 from strands_cli.errors import UsageError
-from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.sections import FormatModel
 
 __all__ = [
     "AgentPart",

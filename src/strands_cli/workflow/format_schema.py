@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.workflow.base_model import IDENTIFIER, FormatModel
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.parts.agent_file import AgentFile
-from strands_cli.workflow.sections import InputSpec
-from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.sections import IDENTIFIER, FormatModel, InputSpec
+from strands_cli.workflow.steps import ToolEntry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "strands-cli workflow"

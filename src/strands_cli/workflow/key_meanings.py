@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import Tag
 
 from strands_cli.errors import did_you_mean
-from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.patterns.pattern_models import PATTERNS, tag_of
+from strands_cli.workflow.sections import FormatModel
 
 Loc = tuple[int | str, ...]
 

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from strands_cli.workflow.placed_steps import PlacedStep
-from strands_cli.workflow.steps.approvals import APPROVALS
-from strands_cli.workflow.steps.step_models import GateStep
+from strands_cli.workflow.pattern_model import PlacedStep
+from strands_cli.workflow.steps import APPROVALS, GateStep
+from strands_cli.workflow.templates.plugin_filters import Path
 from strands_cli.workflow.templates.regular_expressions import SlowPattern, fullmatch
 from strands_cli.workflow.templates.template import Templates
-from strands_cli.workflow.templates.template_errors import Path
 
 if TYPE_CHECKING:
     from strands_cli.workflow.pattern_model import PatternModel

@@ -2,21 +2,302 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import copy
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from pydantic import ValidationError
 
-from strands_cli.default_parts import DEFAULTS, PATTERNS
-from strands_cli.errors import Code, Finding, StrandsCliError, too_many
+from strands_cli.default_parts import DEFAULTS, FORMATS, OURS, PATTERNS, install_of
+from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError, suggest, too_many
+from strands_cli.parts.named_parts import PART_BROKEN, NamedIn, Part, broken_part, imported_part, names_in, part_named
 from strands_cli.texts.canonical_json import json_object
-from strands_cli.workflow.loaded import Loaded, Repairs
-from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.settled import settled
+from strands_cli.texts.unicode_safety import printable
+from strands_cli.workflow.model import Loaded, Repairs, WorkflowSpec
+from strands_cli.workflow.sections import Inputs, InputSpec
 from strands_cli.yaml_files.document import Document, escape
-from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.yaml_files.document_reader import NO_SNAPSHOT, FileSnapshot
+
+# Documents of other formats and versions, which installed distributions translate into the present format.
+
+
+# The version of the present format.
+PRESENT = 2
+# The name of the format that reads files of each version which no format has by its own name.
+OTHER_VERSIONS = "versions"
+_WHOLE = re.compile(r"\s*(\d{1,9})(\.0)?\s*")
+# Files are read to a depth that is much smaller.
+_DEEPEST = 200
+
+UNKNOWN_FORMAT = Code(
+    "unknown-format",
+    "A file names a format or a version that no installed distribution translates.",
+    "Install the distribution that has it, or correct the name or the version.",
+    18,
+)
+FORMAT_FINDING = Code(
+    "format-finding",
+    "The translation of a file of another format found something.",
+    "Do what the finding says.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatProblem:
+    """What a translation finds in a document; an error keeps the workflow from running.
+
+    Attributes:
+        pointer: The place in the document that was given, as a JSON pointer; empty for the whole.
+        code: The code of the finding, if the distribution declares one.
+    """
+
+    message: str
+    fix: str | None = None
+    pointer: str = ""
+    severity: Literal["error", "warning"] = "error"
+    code: Code | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A document of the present format, and what was found in the one that was translated.
+
+    Attributes:
+        value: The document, as data.
+        places: For a pointer of the new document, the pointer in the old one that it and all below it come from.
+    """
+
+    value: Mapping[str, Any]
+    problems: Sequence[FormatProblem] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+
+
+def translated(document: Document, stored: int | None = None) -> tuple[Document, tuple[Finding, ...]]:
+    """Return a document in the present format, and what its translation found; most are in it already.
+
+    A file names its format (`format: NAME`), or has another version than the present one: the format `version-V`
+    translates the version V, and `versions` all that have no format of their own.
+
+    Args:
+        stored: The version that the present format had when a run stored the document; None for a document of now.
+
+    Raises:
+        Denied: The translation is of a distribution that may not be imported.
+        NotEquipped: No distribution has the format or reads the version, or the translation is broken.
+    """
+    part, where = _part_of(document, stored)
+    if part is None:
+        return document, ()
+    try:
+        made = _translation(part, document)
+    except StrandsCliError as error:
+        found = error.findings or (Finding(PART_BROKEN, error.message, None, error.fix),)
+        error.findings = tuple(replace(one, where=document.where(where)) for one in found)
+        raise
+    findings = tuple(_finding(part, problem, document) for problem in made.problems)
+    moved = {new: old for new, old in made.places.items() if new != old}
+    # One that is moved to where another one was has that one's place, and all below it.
+    at_once = {new: document.positions[old] for new, old in moved.items() if old in document.positions and old in moved}
+    positions = {place: at for place, at in document.positions.items() if place not in moved}
+    aliases = {**document.aliases, **{new: old for new, old in moved.items() if new not in at_once}}
+    value = dict(made.value)
+    return replace(document, value=value, positions={**positions, **at_once}, aliases=aliases, written={}), findings
+
+
+def _part_of(document: Document, stored: int | None) -> tuple[Part | None, str]:
+    """Return the translation that a document needs, and the pointer at which it says so."""
+    value = json_object(document.value)
+    name = value.get("format")
+    if isinstance(name, str):
+        part = part_named(FORMATS, name)
+        if part is None:
+            known = names_in(FORMATS)
+            message = f"no installed distribution reads the format {printable(name)!r}"
+            fix = suggest(name, known, f"there are: {', '.join(known)}" if known else None)
+            finding = Finding(UNKNOWN_FORMAT, message, document.where("/format"), fix)
+            raise NotEquipped(message, findings=[finding], fix=fix)
+        return part, "/format"
+    version = value.get("version")
+    if isinstance(version, bool) or not isinstance(version, (int, float, str)):
+        return None, ""
+    if version_number(version) in (PRESENT, stored or PRESENT):
+        return None, ""
+    part = part_named(FORMATS, f"version-{version}") or part_named(FORMATS, OTHER_VERSIONS)
+    if part is None:
+        raise _unknown_version(version, document)
+    return part, "/version"
+
+
+def version_number(version: object) -> int | None:
+    """Return a version as a whole number, also that of a text or with `.0`; None if it is none."""
+    whole = _WHOLE.fullmatch(str(version))
+    return None if whole is None else int(whole[1])
+
+
+def _unknown_version(version: object, document: Document) -> NotEquipped:
+    import shlex
+
+    install = install_of(OURS[FORMATS][OTHER_VERSIONS])
+    file = "FILE" if document.file.startswith("<") else shlex.quote(document.file)
+    message = f"the file has version {printable(str(version))}, and the present format is version {PRESENT}"
+    fix = f"if an earlier strands-cli ran it: {install}, then it is read, and `strands migrate {file}` writes it as"
+    fix += f" version {PRESENT}; otherwise write `version: {PRESENT}`"
+    return NotEquipped(message, findings=[Finding(UNKNOWN_FORMAT, message, document.where("/version"), fix)], fix=fix)
+
+
+def _translation(part: Part, document: Document) -> Translation:
+    translate = imported_part(part, lock=NamedIn(Path(document.file).parent))
+    try:
+        made = translate(copy.deepcopy(document.value))
+    except StrandsCliError:
+        raise
+    except (Exception, SystemExit) as error:  # a plugin may raise anything, and call sys.exit
+        raise broken_part(part, f"failed: {type(error).__name__}: {error}") from error
+    if (fault := _fault_of(made)) is not None:
+        raise broken_part(part, f"returns {fault}")
+    return cast("Translation", made)
+
+
+def _fault_of(made: object) -> str | None:
+    """Return what keeps an object from being a translation; None if nothing does."""
+    if not isinstance(made, Translation):
+        return f"{type(made).__name__}, not a strands_cli.api.Translation"
+    if not isinstance(made.value, Mapping) or "format" in made.value:
+        return "a translation whose `value` is not a document of the present format"
+    if (fault := _unlike_yaml(made.value, [])) is not None:
+        return f"a translation whose `value` has {fault}, which no file has"
+    if not _are(made.problems, FormatProblem):
+        return "a translation whose `problems` are not a list of FormatProblem"
+    if not isinstance(made.places, Mapping) or not (_are([*made.places], str) and _are([*made.places.values()], str)):
+        return "a translation whose `places` are not pointers for pointers"
+    return None
+
+
+def _are(values: object, kind: type) -> bool:
+    return isinstance(values, (list, tuple)) and all(isinstance(one, kind) for one in values)
+
+
+def _unlike_yaml(value: object, above: list[int]) -> str | None:
+    """Return what in a value is not what reading a file gives: text keys, plain values, nothing inside itself."""
+    if isinstance(value, (str, int, float, bool, date, type(None))):
+        return None
+    if not isinstance(value, (Mapping, list, tuple)):
+        return f"a {type(value).__name__}"
+    if id(value) in above or len(above) > _DEEPEST:
+        return "itself in it"
+    inner: list[object] = list(value)
+    if isinstance(value, Mapping):
+        if wrong := [key for key in inner if not isinstance(key, str)]:
+            return f"the key {wrong[0]!r}"
+        inner = list(value.values())
+    return next((fault for one in inner if (fault := _unlike_yaml(one, [*above, id(value)]))), None)
+
+
+def _finding(part: Part, problem: FormatProblem, document: Document) -> Finding:
+    severity: Literal["error", "warning"] = "warning" if problem.severity == "warning" else "error"
+    text = printable(f"{part.distribution}: {problem.message}")
+    fix = None if problem.fix is None else printable(problem.fix)
+    code = FORMAT_FINDING if problem.code is None else problem.code
+    return Finding(code, text, document.where(problem.pointer), fix, severity)
+
+
+# What follows from fields that speak for others: memory of agents, inputs of a schema, kept texts, secrets' places.
+
+
+def settled(spec: WorkflowSpec) -> WorkflowSpec:
+    """Return a workflow with these written out, when its files are part of it; most have none and stay as they are."""
+    if spec.context_policy.memory != "step":
+        spec = _remembering(spec)
+    if spec.schema_of_inputs is not None:
+        from strands_cli.workflow.model import with_declared_inputs
+
+        spec = with_declared_inputs(spec)
+    if spec.inputs.keep_texts or spec.inputs.absent == "undefined":
+        from strands_cli.workflow.repairs import as_given
+
+        spec = spec.model_copy(update={"inputs": as_given(spec.inputs)})
+    if spec.env.secrets:
+        from strands_cli.workflow.model import with_secret_names
+
+        spec = with_secret_names(spec)
+    return spec
+
+
+def _remembering(spec: WorkflowSpec) -> WorkflowSpec:
+    """Give each agent that names no memory the workflow's."""
+    memory = spec.context_policy.memory
+    agents = {
+        name: agent if "memory" in agent.model_fields_set else agent.model_copy(update={"memory": memory})
+        for name, agent in spec.agents.items()
+    }
+    return spec.model_copy(update={"agents": agents})
+
+
+# Values that an input declares as text, as the file has them, though YAML reads numbers, booleans and nulls.
+
+
+NUMBER_RESPELLED = Code(
+    "number-respelled",
+    "A number is not printed as it is written (`1.10` is 1.1), where no type says whether it is text.",
+    'Put it in quotes if it is text, such as a version: `"1.10"`; otherwise write the number as it is printed.',
+)
+# Where a number reaches a text without a declared type.
+_FREE = re.compile(r"/inputs/values/[^/]+|/inputs/(?:required|optional)/[^/]+/default|/pattern/.*/vars/[^/]+")
+
+
+def with_texts_as_written(spec: WorkflowSpec, document: Document) -> WorkflowSpec:
+    """Return a workflow whose inputs of type string have defaults and choices as they are written."""
+    inputs = spec.inputs
+    update: dict[str, Any] = {
+        section: {name: _as_written(one, f"/inputs/{section}/{escape(name)}", document) for name, one in part.items()}
+        for section, part in (("required", inputs.required), ("optional", inputs.optional))
+    }
+    texts = {name for name, one in inputs.declared().items() if one.type == "string"}
+    found = {name: document.text_at(f"/inputs/values/{escape(name)}") for name in inputs.values if name in texts}
+    update["values"] = {**inputs.values, **{name: text for name, text in found.items() if text is not None}}
+    return spec.model_copy(update={"inputs": inputs.model_copy(update=update)})
+
+
+def _as_written(declared: InputSpec, pointer: str, document: Document) -> InputSpec:
+    if declared.type != "string":
+        return declared
+    update: dict[str, Any] = {}
+    if declared.default is not None and (text := document.text_at(f"{pointer}/default")) is not None:
+        update["default"] = text
+    if declared.enum is not None:
+        texts = [document.text_at(f"{pointer}/enum/{index}") for index in range(len(declared.enum))]
+        update["enum"] = tuple(text or value for text, value in zip(texts, declared.enum, strict=True))
+    return declared.model_copy(update=update) if update else declared
+
+
+def check_written_numbers(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report numbers that are printed otherwise than they are written, where no type says that they are text."""
+    document = loaded.document
+    for pointer, text in document.written.items():
+        if _FREE.fullmatch(pointer) is None or not any(char.isdigit() for char in text):
+            continue
+        value: Any = document.value
+        for token in pointer.split("/")[1:]:
+            key = token.replace("~1", "/").replace("~0", "~")
+            value = value[int(key)] if isinstance(value, list) else value.get(key)
+        if _has_type(spec.inputs, pointer, document) or not isinstance(value, (int, float)):
+            continue
+        message = f"{text} is read as the number {value}, and printed so"
+        fix = f'if it is text, write "{text}"'
+        yield Finding(NUMBER_RESPELLED, message, document.where(pointer), fix, severity="warning")
+
+
+def _has_type(inputs: Inputs, pointer: str, document: Document) -> bool:
+    """Return whether the declaration of an input says what the value is."""
+    if pointer.endswith("/default"):
+        return f"{pointer.removesuffix('default')}type" in document.positions
+    name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    return pointer.startswith("/inputs/") and name in inputs.declared()
+
 
 NOT_A_WORKFLOW = Code(
     "not-a-workflow",
@@ -81,8 +362,6 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         of_form += mistakes
     keeps_texts = candidate is not None and bool(document.written)
     if candidate is not None and keeps_texts:
-        from strands_cli.workflow.written_values import with_texts_as_written
-
         candidate = with_texts_as_written(candidate, document)
     files: tuple[Document, ...] = ()
     origins: Mapping[str, tuple[Document, str]] = {}
@@ -95,15 +374,13 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         findings, packages = [*findings, *resolved.findings], resolved.packages
     candidate = settled(candidate) if candidate is not None else None
     if candidate is not None and candidate.skills:
-        from strands_cli.workflow.files.skill_folders import check_skills
+        from strands_cli.workflow.skill_folders import check_skills
 
         findings += check_skills(candidate.skills, document, snapshot)
     if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
         findings += _until_many(check_spec(candidate, sketch), document)
         if keeps_texts:
-            from strands_cli.workflow.written_values import check_written_numbers
-
             findings += check_written_numbers(candidate, sketch)
     shown = candidate if spec else None
     loaded = Loaded(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
@@ -115,7 +392,6 @@ def _in_present_format(document: Document, stored: int | None) -> tuple[Document
     value = json_object(document.value)
     if "format" not in value and value.get("version") in (None, 2):  # as nearly all are
         return document, ()
-    from strands_cli.workflow.translated import translated
 
     return translated(document, stored)
 

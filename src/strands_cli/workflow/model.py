@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
+from strands_cli.errors import Finding, Where, few_of_each, has_errors, suggest
+from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import mapped
 from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
-from strands_cli.workflow.base_model import FormatModel, Named, ReadByItself
-from strands_cli.workflow.coercion import coerce
+from strands_cli.workflow.findings import BAD_VALUE, UNKNOWN_SECRET
+from strands_cli.workflow.pattern_model import ANY, AT_END, STEP, Items, Scope, Site, strings_in
 from strands_cli.workflow.patterns.chain import Chain
-from strands_cli.workflow.patterns.pattern_models import Pattern
-from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Rendering, Runtime, Security, Telemetry
-from strands_cli.workflow.steps.step_models import AgentStep, CallStep
-from strands_cli.workflow.steps.tool_entries import Tools
-from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.patterns.pattern_models import Pattern, reserved_names
+from strands_cli.workflow.sections import (
+    Env,
+    FormatModel,
+    Inputs,
+    Metadata,
+    Named,
+    Outputs,
+    ReadByItself,
+    Rendering,
+    Runtime,
+    Security,
+    Telemetry,
+    coerce,
+)
+from strands_cli.workflow.steps import AgentStep, CallStep, HttpExecutor, McpServer, Tools
+from strands_cli.workflow.templates.template import Templates, is_prompt_template
+from strands_cli.yaml_files.document import Document, escape
+from strands_cli.yaml_files.document_reader import NO_SNAPSHOT, FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.workflow.known_answers import KnownAnswers
+    from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig
+
 
 # What is written as `_` in the plain path of an artifact.
 _NOT_IN_PATHS = re.compile(r"[^\w./-]+")
@@ -102,7 +122,7 @@ class WorkflowSpec(FormatModel):
 
     def object_of_inputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs of a run that the schema is about: not those that only the workflow itself declares."""
-        from strands_cli.workflow.described_inputs import inputs_in  # most workflows have no such schema
+        from strands_cli.workflow.agent_sections import inputs_in  # most workflows have no such schema
 
         described = {name for part in inputs_in(self.schema_of_inputs or {}) for name in part}
         others = {*self.inputs.declared(), *self.inputs.values} - described
@@ -137,3 +157,320 @@ class WorkflowSpec(FormatModel):
             elif isinstance(step, CallStep):
                 called.append(step.tool)
         return [*(entry.tool for entry in entries), *called]
+
+
+# A document with the workflow and the findings that came of it.
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """What was done to a document with mistakes in its form so that it can be read.
+
+    Attributes:
+        absent: Pointers of the values that were left out or replaced.
+        filled: Pointers of the mappings with a value that replaces another.
+        untrue: Codes of findings that are not true of the document, only of the repaired workflow.
+        renamed: For each key that replaces a mistyped one, both with their pointers, the mistyped one.
+    """
+
+    absent: frozenset[str] = frozenset()
+    filled: frozenset[str] = frozenset()
+    untrue: frozenset[str] = frozenset()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def as_written(self, finding: Finding) -> Finding | None:
+        """Return a finding about the repaired workflow at its place in the document; None if repairs made it."""
+        where = finding.where
+        if where is None or self == _NONE:
+            return finding
+        pointer = where.pointer
+        passed = [pointer]  # a value that was moved may have been replaced where it is now
+        for new, old in self.renamed.items():
+            if pointer == new or pointer.startswith(f"{new}/"):
+                pointer = old + pointer[len(new) :]
+                passed.append(pointer)
+        is_untrue = finding.code in self.untrue or pointer in self.filled
+        if is_untrue or any(one == place or one.startswith(f"{place}/") for place in self.absent for one in passed):
+            return None
+        return replace(finding, where=replace(where, pointer=pointer))
+
+
+_NONE = Repairs()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The result of loading a document.
+
+    Attributes:
+        spec: The workflow, also where references or templates in it are wrong; None for a document of another shape.
+        findings: What is wrong; with an error among them, the workflow must not run.
+        files: The files that the workflow names (`$ref`, schema paths); `spec` has their content.
+        origins: The file and the pointer in it for each pointer of the workflow that a file has provided.
+        snapshot: The files that a run has stored.
+        readable: The workflow as far as it can be read: `spec`, else what is left without its mistakes.
+        repairs: What was repaired in `readable`.
+        packages: The file of each `package:DIST/NAME` that its agents name.
+    """
+
+    spec: WorkflowSpec | None
+    document: Document
+    findings: tuple[Finding, ...] = ()
+    files: tuple[Document, ...] = ()
+    origins: Mapping[str, tuple[Document, str]] = field(default_factory=dict)
+    snapshot: FileSnapshot = NO_SNAPSHOT
+    readable: WorkflowSpec | None = None
+    repairs: Repairs = field(default_factory=Repairs)
+    packages: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> WorkflowSpec | None:
+        """The workflow, if there is one without errors."""
+        return None if has_errors(self.findings) else self.spec
+
+    def with_findings(self, findings: Iterable[Finding]) -> Loaded:
+        """Return it with further findings, each once, in the order of the file; those of other files follow."""
+
+        def place(finding: Finding) -> tuple[bool, str, int, int]:
+            where = finding.where or Where(self.document.file)
+            return where.file != self.document.file, where.file, where.line or 0, where.column or 0
+
+        true = filter(None, map(self.repairs.as_written, findings))
+        every = sorted(dict.fromkeys((*self.findings, *true)), key=place)
+        return replace(self, findings=few_of_each(every))
+
+    def where(self, pointer: str, *, key: bool = False) -> Where:
+        """Return the place of a node: in the workflow, or in the file that `$ref` names."""
+        document, place = self._written(pointer)
+        return document.where(place, key=key)
+
+    def where_in_text(self, pointer: str, line: int | None) -> Where:
+        """Return the place of a line of a text, as `where`."""
+        document, place = self._written(pointer)
+        return document.where_in_text(place, line)
+
+    def _written(self, pointer: str) -> tuple[Document, str]:
+        place = pointer if self.origins else ""
+        while place:
+            if place in self.origins:
+                document, prefix = self.origins[place]
+                return document, prefix + pointer[len(place) :]
+            place = place.rpartition("/")[0]
+        return self.document, pointer
+
+
+# The `input_schema` of an agent that describes the inputs of a run (`input_schema_for: run`).
+
+
+def unchecked_schemas(spec: WorkflowSpec) -> list[str]:
+    """Return the agents whose schema is about the input of an agent by itself, in a workflow of more than that."""
+    about_inputs = [name for name, agent in spec.agents.items() if agent.input_schema_for == "run"]
+    if not about_inputs or spec.only_agent is not None:
+        return []
+    return [name for name in about_inputs if spec.agents[name].takes_object]
+
+
+def with_declared_inputs(spec: WorkflowSpec) -> WorkflowSpec:
+    """Return a workflow that declares what its schema of inputs describes, besides what it declares itself."""
+    from strands_cli.workflow.agent_sections import inputs_in  # most workflows have no such schema
+
+    schema = spec.schema_of_inputs or {}
+    known = {*spec.inputs.declared(), *spec.inputs.values}
+    needed, optional = ({name: one for name, one in part.items() if name not in known} for part in inputs_in(schema))
+    update = {"required": {**spec.inputs.required, **needed}, "optional": {**spec.inputs.optional, **optional}}
+    return spec.model_copy(update={"inputs": spec.inputs.model_copy(update=update)})
+
+
+# Whether an orchestrator reads any of a run's inputs.
+
+
+def unread_inputs(spec: WorkflowSpec) -> list[str]:
+    """Return the inputs of a workflow whose orchestrator's message and prompt read none of them."""
+    config = _config_of(spec)
+    if config is None:
+        return []
+    names, step, templates = [*spec.inputs.values, *spec.inputs.declared()], config.orchestrator, Templates()
+    agent = spec.agents.get(step.agent)
+    texts = [site.text for site in strings_in(step.vars, "", {})]
+    texts += [step.input or "", (agent.prompt if agent is not None else None) or ""]
+    read = set[str]().union(*map(templates.names_in, texts))
+    return [] if read.intersection(names) else list(dict.fromkeys(names))
+
+
+def _config_of(spec: WorkflowSpec) -> OrchestratorConfig | None:
+    """Return the config of a workflow with an orchestrator; no other pattern is imported to see that."""
+    return cast("OrchestratorConfig", spec.pattern.config) if spec.pattern.type == "orchestrator_workers" else None
+
+
+# `${NAME}` in the places that send: read as the secret of that name, which `env.secrets` must have.
+
+
+_REFERENCE = re.compile(r"\$\{([^{}]+)\}")
+_IN_HOST = re.compile(r"[^/]*//[^/?#]*\$\{secrets\.")
+_NAME = re.compile(r"[\w.-]+")
+_PREFIX = "secrets."
+# `$NAME` of shells, and `{{ NAME }}` of templates, which are not filled in where things are sent.
+_OTHER_FORMS = re.compile(r"\$(\w+)|\{\{\s*(?:\w+\.)*(\w+)\s*\}\}")
+
+
+def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
+    """Return a workflow with `${secrets.NAME}` for each `${NAME}` of a declared secret in a place that sends."""
+    names = _declared(spec)
+    if not names:
+        return spec
+
+    def whole(text: str) -> str:
+        return _REFERENCE.sub(lambda found: f"${{{_PREFIX}{found[1]}}}" if found[1] in names else found[0], text)
+
+    servers = [_server(server, whole) for server in spec.tools.mcp]
+    executors = [_executor(executor, whole) for executor in spec.tools.http_executors]
+    runtime = {"options": mapped(spec.runtime.options, whole)}
+    if spec.runtime.host is not None:
+        runtime["host"] = whole(spec.runtime.host)
+    tools = spec.tools.model_copy(update={"mcp": tuple(servers), "http_executors": tuple(executors)})
+    return spec.model_copy(update={"tools": tools, "runtime": spec.runtime.model_copy(update=runtime)})
+
+
+def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield an error for each reference in a place that sends to a secret that is not declared, or in a host."""
+    declared = _declared(spec)
+    for pointer, text in _texts(spec):
+        for name in _REFERENCE.findall(text):
+            if name.removeprefix(_PREFIX) not in declared:
+                yield _undeclared(name, pointer, spec, loaded)
+        yield from _sent_as_written(text, pointer, declared, loaded)
+    for pointer, address in _addresses(spec):
+        if _IN_HOST.match(address):
+            message = "a secret is in the host of this address, which must be known before a run"
+            yield Finding(BAD_VALUE, message, loaded.where(pointer), "write the host out; a path may name a secret")
+
+
+def _sent_as_written(text: str, pointer: str, declared: Container[str], loaded: Loaded) -> Iterator[Finding]:
+    """Yield an error for what looks like a reference to a secret and is none."""
+    written = (found[1] or found[2] for found in _OTHER_FORMS.finditer(text))
+    for name in dict.fromkeys(name for name in written if name in declared):
+        message = f"this is sent as it is written: it names the secret '{name}' in another form than `${{NAME}}`"
+        yield Finding(UNKNOWN_SECRET, message, loaded.where(pointer), f"write ${{{name}}}")
+
+
+def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> Finding:
+    plain = name.removeprefix(_PREFIX)
+    message = f"${{{name}}} names no secret: `env.secrets` does not have '{plain}'"
+    fix: str | None = "write ${NAME}, the name of a secret of `env.secrets`"
+    if named := next((one.name for one in spec.env.secrets if one.key == plain), None):
+        fix = f"write ${{{named}}}: `{plain}` is its name at its source"
+    elif _NAME.fullmatch(plain):
+        fix = suggest(plain, _declared(spec), f"declare it: env: {{secrets: [{{key: {plain}}}]}}")
+    return Finding(UNKNOWN_SECRET, message, loaded.where(pointer), fix)
+
+
+def _declared(spec: WorkflowSpec) -> dict[str, None]:
+    return dict.fromkeys(secret.name or secret.key for secret in spec.env.secrets)
+
+
+def _server(server: McpServer, whole: Callable[[str], str]) -> McpServer:
+    changed = {"env": mapped(server.env, whole), "headers": mapped(server.headers, whole)}
+    return server.model_copy(update=changed if server.url is None else {**changed, "url": whole(server.url)})
+
+
+def _executor(executor: HttpExecutor, whole: Callable[[str], str]) -> HttpExecutor:
+    changed = {"base_url": whole(executor.base_url), "headers": mapped(executor.headers, whole)}
+    if (auth := executor.auth) is not None:
+        changed["auth"] = auth.model_copy(update=mapped(auth.model_dump(exclude={"type"}), whole))
+    return executor.model_copy(update=changed)
+
+
+def _texts(spec: WorkflowSpec) -> Iterator[tuple[str, str]]:
+    """Yield every text that is sent, with its pointer; variables of `runtime.host` are those of the environment."""
+    for index, server in enumerate(spec.tools.mcp):
+        yield from _texts_in({"env": server.env, "headers": server.headers, "url": server.url}, f"/tools/mcp/{index}")
+    for index, executor in enumerate(spec.tools.http_executors):
+        auth = executor.auth.model_dump() if executor.auth is not None else None
+        parts = {"base_url": executor.base_url, "headers": executor.headers, "auth": auth}
+        yield from _texts_in(parts, f"/tools/http_executors/{index}")
+    yield from _texts_in(spec.runtime.options, "/runtime/options")
+
+
+def _texts_in(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _texts_in(item, f"{pointer}/{escape(str(name))}")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _texts_in(item, f"{pointer}/{index}")
+
+
+def _addresses(spec: WorkflowSpec) -> Iterator[tuple[str, str]]:
+    yield "/runtime/host", spec.runtime.host or ""
+    for index, executor in enumerate(spec.tools.http_executors):
+        yield f"/tools/http_executors/{index}/base_url", executor.base_url
+
+
+# Every template and condition of a workflow, each with its place and the names it may use.
+
+
+def template_sites(spec: WorkflowSpec) -> Iterator[Site]:
+    """Yield every template and condition of a workflow; those of composite tools have names of their own."""
+    yield from _prompts(spec)
+    if (end := spec.context_policy.prompt_end) is not None:
+        yield Site("/context_policy/prompt_end", end, {"agent": ANY})
+    for placed in spec.pattern.placed:
+        yield from placed.sites()
+    yield from spec.pattern.templates()
+    at_end = _at_end(spec)
+    for index, artifact in enumerate(spec.outputs.artifacts):
+        yield Site(f"/outputs/artifacts/{index}/path", artifact.path, at_end)
+        yield Site(f"/outputs/artifacts/{index}/from", artifact.from_, at_end)
+    yield from _sites_of_composites(spec)
+
+
+def _at_end(spec: WorkflowSpec) -> Scope:
+    names, ran = (
+        spec.pattern.names_at_end(),
+        {spec.pattern.step_name(placed.key): ANY for placed in spec.pattern.placed},
+    )
+    last = {"last_response": spec.pattern.last_answer()}
+    context = {"iterations": ran, **AT_END["execution_context"], **last, **names}
+    return {**AT_END, **last, **names, "execution_context": context}
+
+
+def _prompts(spec: WorkflowSpec) -> Iterator[Site]:
+    """Yield the prompts that are templates, once for each use of their agent, with the names that it has there."""
+    prompts = {name: agent.prompt for name, agent in spec.agents.items() if is_prompt_template(agent.prompt or "")}
+    called = {tool.removeprefix("agent:") for tool in spec.named_tools() if tool.startswith("agent:")}
+    unused = prompts.keys() - called
+    for placed in spec.pattern.placed:
+        if isinstance(placed.step, AgentStep) and (prompt := prompts.get(placed.step.agent)) is not None:
+            unused.discard(placed.step.agent)
+            yield Site(
+                _prompt_of(placed.step.agent),
+                prompt,
+                spec.pattern.names_in_prompt(placed),
+                use=f" (where {placed.key} uses the prompt)",
+            )
+    for name in prompts:
+        if name in called:
+            yield Site(_prompt_of(name), prompts[name] or "", {}, use=" (where the agent is a tool)")
+        elif name in unused:  # is never rendered
+            yield Site(_prompt_of(name), prompts[name] or "", dict.fromkeys(reserved_names(), ANY))
+
+
+def _prompt_of(agent: str) -> str:
+    return f"/agents/{escape(agent)}/prompt"
+
+
+def _sites_of_composites(spec: WorkflowSpec) -> Iterator[Site]:
+    for index, tool in enumerate(spec.tools.composite):
+        pointer = f"/tools/composite/{index}"
+        properties = tool.input_schema.get("properties")
+        scope: dict[str, Any] = dict.fromkeys(properties if isinstance(properties, Mapping) else (), ANY)
+        scope = {"input": ANY, **scope, "steps": Items(STEP, 0)}
+        for number, step in enumerate(tool.steps):
+            yield from strings_in(step.input, f"{pointer}/steps/{number}/input", dict(scope))
+            if step.save_as:
+                scope[step.save_as] = ANY
+            scope |= {"last_response": ANY, "steps": Items(STEP, number + 1)}
+        if tool.output is not None:
+            yield Site(f"{pointer}/output", tool.output, scope)

@@ -1,4 +1,4 @@
-"""What a pattern describes of itself: its config, steps, edges, names, checks and a workflow to start from."""
+"""The names that a template may use, as a tree that paths are checked against."""
 
 from __future__ import annotations
 
@@ -6,20 +6,341 @@ import abc
 import functools
 import itertools
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from strands_cli.workflow.base_model import FormatModel
+from strands_cli.events import StepKind
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.graph_paths import leading_to_each
-from strands_cli.workflow.placed_steps import PlacedStep, Site
-from strands_cli.workflow.steps.step_models import AgentStep
-from strands_cli.workflow.template_scope import ANY, Scope, Text, Unnamed
+from strands_cli.workflow.sections import FormatModel, Runtime
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, Step
+from strands_cli.workflow.templates.plugin_filters import Path
+from strands_cli.yaml_files.document import escape
 
 if TYPE_CHECKING:
     from typing import Self
 
     from strands_cli.errors import Finding, Severity
     from strands_cli.workflow.findings import Locator
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of items with the same names.
+
+    Attributes:
+        each: The names of an item.
+        count: The number of items, or None where only the run knows it.
+        own: More exactly, the names of those whose place is known; there may be more than `count`.
+    """
+
+    each: Any
+    count: int | None = None
+    own: Sequence[Any] = ()
+
+    def at(self, index: int) -> Any:
+        """Return the names of an item by its place, which may count from the end."""
+        place = index + (self.count or 0) if index < 0 else index
+        return self.own[place] if 0 <= place < len(self.own) else self.each
+
+
+@dataclass(frozen=True, slots=True)
+class Unnamed:
+    """A value with a content that is not known before the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of an answer, which has the attributes of a text only.
+
+    Attributes:
+        agents: Who may have given it, where that is known.
+        output: The path of the same answer as its schema describes it, or nothing where there is none; one that begins
+            with `.` is beside the text.
+    """
+
+    agents: tuple[str, ...] = ()
+    output: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An answer of these agents as their schema describes it."""
+
+    agents: tuple[str, ...]
+
+
+BESIDE: Path = (".", "output")
+
+
+class Answered(dict[str, Any]):
+    """The names that a model's answer always has; it may have more."""
+
+
+ANY = Unnamed()
+Scope = Mapping[str, Any]
+
+
+def scope_of(*words: str) -> dict[str, Any]:
+    """Return names whose values are known only in the run."""
+    return dict.fromkeys(words, ANY)
+
+
+# What a result has besides what its text shows.
+UNSHOWN = ("type", "prompt", "tokens_estimated")
+STEP: Scope = {**scope_of("output", "agent", "index", "status", "approved", *UNSHOWN), "response": Text(output=BESIDE)}
+
+
+def answered_by(*agents: str) -> dict[str, Any]:
+    """Return the names of an answer that one of these agents gives."""
+    return {"response": Text(agents, BESIDE), "output": Output(agents)}
+
+
+# Names that templates of every pattern may use somewhere; a pattern adds its own.
+COMMON_NAMES = frozenset({"steps", "last_response", "hitl_response", "TRACE", "run", "runtime", "execution_context"})
+
+# Names that an input wins over everywhere, also one that only `--var` gives.
+YIELDING = frozenset(
+    {"name", "timestamp", "total_steps", "terminal_node", "chosen_route", "task_count", "worker_count"}
+)
+
+# What artifacts may use besides inputs and the pattern's own names.
+AT_END: Scope = {
+    **scope_of("last_response", "hitl_response", "TRACE", "name", "timestamp", "total_steps"),
+    "runtime": dict.fromkeys(Runtime.model_fields, ANY),
+    "run": {
+        **scope_of("id", "duration_s", "cost_usd"),
+        "usage": scope_of("input_tokens", "output_tokens", "total_tokens", "model_calls", "tool_calls"),
+    },
+    # Has the names of the pattern too.
+    "execution_context": {
+        **scope_of("last_response", "hitl_response", "total_steps"),
+        "history": Items(scope_of("step", "agent", "response", "iteration")),
+        "execution_path": Items(ANY),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A path that does not exist: what is wrong, the wrong word, and the words that would be right."""
+
+    message: str
+    word: str
+    known: tuple[str, ...]
+    is_certain: bool = True
+
+
+def problem_of(path: Path, scope: Scope) -> Problem | None:
+    """Follow a path whose first name the scope has; return the problem where it does not exist."""
+    place: Any = scope
+    for position, part in enumerate(path):
+        if isinstance(place, (Unnamed, Text, Output)) or (part == "*" and not isinstance(place, Items)):
+            return None
+        if isinstance(place, Items):
+            if part == "*":
+                place = place.each
+                continue
+            if not isinstance(part, int):
+                return Problem(f"`{spoken_path(path[:position])}` is a list, which has no `{part}`", str(part), ())
+            if place.count is not None and not -place.count <= part < place.count:
+                return Problem(_beyond(path[: position + 1], place.count), str(part), ())
+            place = place.at(part)
+        elif part in place:
+            place = place[part]
+        else:
+            return _absent(path, position, place)
+    return None
+
+
+def answer_in(path: Path, scope: Scope) -> tuple[int, Text | Output] | None:
+    """Return the answer that a path leads into, and how many parts lead to it."""
+    place: Any = scope
+    for position, part in enumerate(path):
+        if isinstance(place, (Text, Output)):
+            return position, place
+        if isinstance(place, Items):
+            place = place.at(part) if isinstance(part, int) else place.each if part == "*" else None
+        else:
+            place = place.get(part) if isinstance(place, Mapping) else None
+    return None
+
+
+def _absent(path: Path, position: int, place: Mapping[str, Any]) -> Problem:
+    owner, part = spoken_path(path[:position]), str(path[position])
+    known = tuple(sorted(place))
+    if isinstance(place, Answered):
+        return Problem(f"`{owner}` has `{part}` only where the model answers with it", part, known, is_certain=False)
+    return Problem(f"`{owner}` has no `{part}`", part, known)
+
+
+def is_result(path: Path, scope: Scope) -> bool:
+    """Return whether a path names a whole result of a step."""
+    place: Any = scope
+    for part in path:
+        place = place.each if isinstance(place, Items) else place.get(part) if isinstance(place, Mapping) else None
+    return isinstance(place, Mapping) and "response" in place
+
+
+def _beyond(path: Path, count: int) -> str:
+    there = {0: "no step", 1: "only one step"}.get(count, f"only {count} steps")
+    return f"`{spoken_path(path)}` cannot be known here: {there} before"
+
+
+def spoken_path(path: Path) -> str:
+    """Return a path as templates spell it: `steps[0].response`."""
+    return "".join(_spoken(path))
+
+
+def _spoken(path: Path) -> Iterator[str]:
+    for position, part in enumerate(path):
+        if isinstance(part, int) or part == "*":
+            yield f"[{part}]" if part != "*" else "[...]"
+        elif position and not part.isidentifier():
+            yield f"[{part!r}]"
+        else:
+            yield f".{part}" if position else part
+
+
+# The steps of a pattern where they are written: journal keys, JSON pointers, templates and the names in scope.
+
+
+CONFIG = "/pattern/config"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One template or condition: its JSON pointer, its text, and the names it may use besides inputs.
+
+    `use` ends a message about it: where it is rendered, if that is not its own place.
+    """
+
+    pointer: str
+    text: str
+    scope: Scope
+    is_condition: bool = False
+    use: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedStep:
+    """One step of a pattern where it is written.
+
+    Attributes:
+        key: Its key in the journal; `N` replaces the number of a step that is repeated.
+        pointer: JSON pointer of the node that describes it.
+        scope: The names that its templates may use besides inputs.
+        follows: Whether an agent without an input gets the response of the step before, instead of its prompt.
+        answers: The form of the answer that the pattern reads, where it reads one.
+        fields: JSON pointers of fields that are not written below `pointer` under their own name.
+        words: The answers of a gate that the pattern knows.
+        only_words: Whether these are the only ones.
+    """
+
+    key: str
+    pointer: str
+    step: Step
+    scope: Scope = field(default_factory=dict)
+    follows: bool = False
+    answers: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    only_words: bool = False
+
+    @property
+    def actor(self) -> tuple[StepKind, str]:
+        """Return the kind of the step, and its agent, its tool or `person`."""
+        if isinstance(self.step, AgentStep):
+            return "agent", self.step.agent
+        return ("call", self.step.tool) if isinstance(self.step, CallStep) else ("gate", "person")
+
+    def at(self, name: str) -> str:
+        """Return the JSON pointer of a field of the step."""
+        return self.fields.get(name, f"{self.pointer}/{name}")
+
+    def names(self) -> Scope:
+        """Return the names of the step's input and of its agent's prompt: its scope, and its own `vars`."""
+        return {**self.scope, **dict.fromkeys(getattr(self.step, "vars", ()), ANY)}
+
+    def sites(self) -> Iterator[Site]:
+        """Yield the templates of the step."""
+        step, scope = self.step, self.scope
+        if isinstance(step, AgentStep):
+            yield from strings_in(step.vars, self.at("vars"), scope)
+            if step.input is not None:
+                yield Site(self.at("input"), step.input, self.names())
+        elif isinstance(step, CallStep):
+            yield from strings_in(step.input, self.at("input"), scope)
+        else:
+            yield Site(self.at("prompt"), step.prompt, scope)
+            if step.context_display is not None:
+                yield Site(self.at("context_display"), step.context_display, scope)
+
+
+def strings_in(value: Any, pointer: str, scope: Scope) -> Iterator[Site]:
+    """Yield every text in a JSON value as a template."""
+    waiting = [(pointer, value)]
+    while waiting:
+        place, one = waiting.pop()
+        if isinstance(one, str):
+            yield Site(place, one, scope)
+        elif isinstance(one, Mapping):
+            waiting += [(f"{place}/{escape(key)}", item) for key, item in one.items()][::-1]
+        elif isinstance(one, (list, tuple)):
+            waiting += [(f"{place}/{index}", item) for index, item in enumerate(one)][::-1]
+
+
+def steps_in_order(key: str, pointer: str, steps: Sequence[Step], scope: Scope | None = None) -> Iterator[PlacedStep]:
+    """Yield steps that run one after another; each sees the responses of those before it.
+
+    Args:
+        key: What the keys begin with, before the step's number.
+        pointer: JSON pointer of the list.
+    """
+    seen: dict[str, Any] = dict(scope or {})
+    done = results_of(steps)
+    for index, step in enumerate(steps):
+        before = {"last_response": last_of_steps(steps[index - 1 : index])} if index else {}
+        names = {**seen, "steps": Items(STEP, index, done), **before}
+        yield PlacedStep(f"{key}.{index}", f"{pointer}/{index}", step, names, follows=index > 0)
+        seen |= gate_scope([step])
+
+
+def result_of(step: Step) -> Scope:
+    """Return the names of the result of a step."""
+    if isinstance(step, AgentStep):
+        return {**STEP, **answered_by(step.agent)}
+    return {**STEP, "response": Text(output=BESIDE if isinstance(step, CallStep) else ())}
+
+
+def results_of(steps: Sequence[Step]) -> list[Scope]:
+    """Return the names of the result of each step."""
+    return [result_of(step) for step in steps]
+
+
+def text_of(step: Step | None, output: Path = ()) -> Text:
+    """Return the answer of a step as its text; `output` is where the same is as its schema describes it."""
+    return Text((step.agent,) if isinstance(step, AgentStep) else (), () if isinstance(step, GateStep) else output)
+
+
+def last_of_steps(steps: Sequence[Step]) -> Text:
+    """Return `last_response` after steps that run one after another."""
+    return text_of(steps[-1] if steps else None, ("steps", -1, "output"))
+
+
+def optional_step(name: str, step: Step | None, scope: Scope) -> Iterator[PlacedStep]:
+    """Yield the step of a field of the config whose name is also its key, where there is one."""
+    if step is not None:
+        yield PlacedStep(name, f"{CONFIG}/{name}", step, scope)
+
+
+def gate_scope(steps: Sequence[Step | None]) -> dict[str, Any]:
+    """Return the name of a person's answer, where one of the steps is a gate."""
+    return {"hitl_response": Text()} if any(isinstance(step, GateStep) for step in steps) else {}
+
+
+# What a pattern describes of itself: its config, steps, edges, names, checks and a workflow to start from.
 
 
 _NOT_IN_NAMES = re.compile(r"^(nodes|tasks)\.|^iterations\.(\d+|N)\.|#(\d+|N)$")

@@ -2,16 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from strands_cli.default_parts import DEFAULTS, SECRETS
 from strands_cli.errors import suggest
-from strands_cli.workflow.base_model import FormatModel, Named, Scalar
-from strands_cli.workflow.coercion import coerce, type_word_of
+from strands_cli.texts.canonical_json import strict_json
+
+# The base of all models of the workflow format: frozen, without unknown keys and without `x-*` notes.
+
+
+IDENTIFIER = r"^[A-Za-z0-9._:-]+$"
+NOTE_PREFIX = "x-"
+
+T = TypeVar("T")
+Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
+Scalar = str | bool | int | float | None
+
+
+def without_notes(value: Any) -> Any:
+    """Return a mapping without its `x-*` keys, which are the author's notes; other values unchanged."""
+    if not isinstance(value, dict):
+        return value
+    return {key: item for key, item in value.items() if not key.startswith(NOTE_PREFIX)}
+
+
+# A mapping whose keys are names that the author gives to parts of the workflow: agents, nodes, routes, inputs.
+Named = Annotated[Mapping[Identifier, T], BeforeValidator(without_notes)]
+
+
+def read_when_met(model: Callable[[], type[BaseModel]]) -> CoreSchema:
+    """Return what reads a value with the validator of a model that is asked for, and built, where a file has one."""
+
+    def read(value: Any, info: ValidationInfo) -> Any:
+        return model().model_validate(value, context=info.context)
+
+    return core_schema.with_info_plain_validator_function(read)
+
+
+class ReadByItself:
+    """The mark of a section that most files do not have: its validator is built when one has it, not with the root's.
+
+    The locations of errors and the JSON Schema are those of the model itself.
+    """
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return read_when_met(lambda: self._model)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        # Inside another schema it stays one of the definitions, and is not written out at each place.
+        return handler(core_schema.definitions_schema(TypeAdapter[Any](self._model).core_schema, []))
+
+
+class FormatModel(BaseModel):
+    """One object of the format; keys that start with `x-` are the author's notes and are ignored."""
+
+    # The root's validator contains those of nested models; compiling each by itself too would double the start-up.
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        defer_build=True,
+        populate_by_name=True,
+        coerce_numbers_to_str=True,
+        protected_namespaces=(),
+    )
+
+    # Lists whose absence means "no restriction": an empty key in a file must not silently lift one.
+    restricting: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_keys(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, dict):
+            return cls.expand(value)
+        keys = without_notes(value)
+        if info.context:
+            keys = cls._read_document_keys(keys)
+        return cls.expand(keys)
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Turn a short form of the format into the full object; most models have none."""
+        return value
+
+    @classmethod
+    def _read_document_keys(cls, value: dict[str, Any]) -> dict[str, Any]:
+        """Read an empty key (`tags:`) as absent, and refuse names that exist only in Python (`as_`)."""
+        for name, field in cls.model_fields.items():
+            if field.alias and field.alias != name and name in value:
+                raise PydanticCustomError("unknown_key", "{key}", {"key": name})
+            if name in cls.restricting and value.get(name, ()) is None:
+                raise PydanticCustomError("empty_list", "{key}", {"key": name})
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        return {key: item for key, item in value.items() if item is not None or key not in known}
+
+
+# How a value is read as one of the six type words of inputs.
+
+
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+
+
+def type_word_of(value: Any) -> str:
+    """Return the type word of a JSON value other than null (`true` is a boolean, not an integer)."""
+    words: tuple[tuple[type, str], ...] = (
+        (bool, "boolean"),
+        (int, "integer"),
+        (float, "number"),
+        (str, "string"),
+        (list, "array"),
+        (tuple, "array"),
+    )
+    return next((word for kind, word in words if isinstance(value, kind)), "object")
+
+
+def coerce(word: str, value: Any) -> Any:
+    """Return a value as the type word asks; text is read as the type, since `--var` gives only text.
+
+    Raises:
+        ValueError: The value cannot be read so.
+    """
+    actual = type_word_of(value) if value is not None else "null"
+    if word == "string":
+        if actual in ("string", "integer", "number"):
+            return str(value)
+        if actual == "boolean":
+            return "true" if value else "false"
+    elif actual == word or (word == "number" and actual == "integer"):
+        return value
+    elif word == "integer" and actual == "number" and float(value).is_integer():
+        return int(value)
+    elif actual == "string":
+        return _from_text(word, value)
+    article = "an" if word[0] in "aeiou" else "a"
+    raise ValueError(f"{value!r} is not {article} {word}")
+
+
+def _from_text(word: str, text: str) -> Any:
+    if word == "boolean":
+        if text.strip().lower() in _TRUE | _FALSE:
+            return text.strip().lower() in _TRUE
+        raise ValueError(f"{text!r} is not a boolean (true or false)")
+    try:
+        value = strict_json(text)
+    except (ValueError, RecursionError):
+        value = None
+    if (
+        isinstance(value, str)
+        or value is None
+        or (type_word_of(value) != word and (word, type_word_of(value)) != ("number", "integer"))
+    ):
+        how = " in JSON" if word in ("array", "object") else ""
+        raise ValueError(f"{text!r} is not {'an' if word[0] in 'aeiou' else 'a'} {word}{how}")
+    return value
+
 
 TypeWord = Literal["string", "number", "integer", "boolean", "array", "object"]
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from strands_cli.errors import Code, Finding, did_you_mean, too_many
 from strands_cli.texts.phrases import shown
-from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY
 from strands_cli.workflow.key_meanings import (
     Loc,
@@ -24,6 +23,7 @@ from strands_cli.workflow.key_meanings import (
     steps_below,
 )
 from strands_cli.workflow.patterns.pattern_models import PATTERNS
+from strands_cli.workflow.sections import FormatModel
 from strands_cli.yaml_files.document import Document, escape
 
 UNKNOWN_KEY = Code(

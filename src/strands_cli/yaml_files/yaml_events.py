@@ -14,6 +14,81 @@ from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.phrases import shortened
 from strands_cli.yaml_files.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
 
+# The YAML between two lines `---` at the beginning of a text, as a SKILL.md has it.
+
+
+MAX_DESCRIPTION = 1024
+
+
+def described_in(text: str, file: str) -> str | None:
+    """Return the `description` of the front matter in one line of at most `MAX_DESCRIPTION` characters, or None.
+
+    Args:
+        file: What an error calls the text.
+
+    Raises:
+        InvalidInput: The front matter is not YAML.
+    """
+    front = front_matter_of(text)
+    if front is None:
+        return None
+
+    value = parse(file, front).value
+    found = value.get("description") if isinstance(value, dict) else None
+    return " ".join(found.split())[:MAX_DESCRIPTION] or None if isinstance(found, str) else None
+
+
+def front_matter_of(text: str) -> str | None:
+    """Return the YAML between the two `---` at the beginning of a text, or None."""
+    lines = text.splitlines()
+    if not lines or lines[0].rstrip() != "---":
+        return None
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
+    return None if end is None else "".join(f"{line}\n" for line in lines[1:end])
+
+
+def without_front_matter(text: str) -> str:
+    """Return a text without the YAML between the two `---` at its beginning."""
+    front = front_matter_of(text)
+    return text if front is None else "\n".join(text.splitlines()[len(front.splitlines()) + 2 :])
+
+
+# JSON in the spelling that readers of YAML 1.1 accept.
+
+
+_SURROGATE_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
+# Comments, and commas before a bracket, which editors allow in JSON. What does not end goes on to the end of the text,
+# so that a search takes linear time.
+_TEXT = r'(?P<text>"(?:[^"\\]|\\.)*(?:"|\\?\Z))'
+_COMMENT = re.compile(_TEXT + r"|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_LAST_COMMA = re.compile(_TEXT + r"|,(?=\s*[}\]])", re.DOTALL)
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def json_as_yaml(text: str) -> str:
+    """Return JSON in the spelling that YAML readers accept; other text is returned unchanged.
+
+    JSON allows tabs between tokens, writes characters beyond U+FFFF as two escapes, and takes line separators and
+    C1 controls literally; YAML 1.1 readers do none of these.
+    """
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        plain = _LAST_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
+        try:
+            json.loads(plain)
+        except (ValueError, RecursionError):
+            return text
+        text = plain
+    text = _SURROGATE_PAIR.sub(lambda match: match[1] + json.loads(f'"{match[2]}"'), text.replace("\t", " "))
+    return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Return blanks for a comment or a comma before a bracket, so that all places stay; a text as it is."""
+    return found[0] if found["text"] else re.sub(r"[^\n]", " ", found[0])
+
+
 BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
 DOCUMENT_EMPTY = Code("document-empty", "The document is empty.", "Write its content.")
 SEVERAL_DOCUMENTS = Code(
@@ -306,8 +381,6 @@ def parse(file: str, text: str, corrected: int = 0) -> Document:
             it grow without bound. Other faults are in `findings` of the document.
     """
     if text.lstrip(" \t\r\n")[:1] in ("{", "[", '"', "/"):
-        from strands_cli.yaml_files.json_spelling import json_as_yaml
-
         text = json_as_yaml(text)
     builder = _Builder(file)
     try:

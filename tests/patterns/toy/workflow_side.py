@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import no_effect
-from strands_cli.workflow.pattern_model import PatternModel, StepEdge
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, optional_step
-from strands_cli.workflow.steps.step_models import AgentStep, GateStep
-from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
+from strands_cli.workflow.pattern_model import (
+    ANY,
+    CONFIG,
+    Items,
+    PatternModel,
+    PlacedStep,
+    Scope,
+    StepEdge,
+    optional_step,
+    scope_of,
+)
+from strands_cli.workflow.sections import FormatModel
+from strands_cli.workflow.steps import AgentStep, GateStep
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding

@@ -12,13 +12,13 @@ import pytest
 import strands_cli
 from strands_cli import Workflow
 from strands_cli.app import load
-from strands_cli.workflow.translated import PRESENT
+from strands_cli.workflow.loader import PRESENT
 
 SRC = Path(strands_cli.__file__).parent
 # What would say that the core knows of an earlier format.
 WORDS = re.compile(r"\bis_earlier|\bas_earlier|earlier (?:format|strands-cli|program)|version:? 0\b")
 # The fix of a version that is not the present one.
-ALLOWED = {"workflow/translated.py"}
+ALLOWED = {"workflow/loader.py"}
 
 
 def flow(version: Any, **more: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from strands_cli.tools.messages.message_content import text_in
+from strands_cli.tools.messages.message_json import text_in
 
 MALFORMED = "the model wrote a call of a tool that cannot be read"
 FILTERED = "the provider withheld the answer"

@@ -15,11 +15,9 @@ from urllib.parse import urljoin, urlsplit
 
 from strands_cli.agents.model.answer_faults import AnswerFault
 from strands_cli.agents.model.client_errors import host_in
-from strands_cli.agents.model.environment_proxy import Proxy, proxy_for
 from strands_cli.agents.model.protocols import PROTOCOLS
-from strands_cli.agents.model.read_answer import ReadAnswer
-from strands_cli.tools.pinned_transport import UnopenedPlace, pinned_connections
-from strands_cli.tools.tls_context import tls_context_for
+from strands_cli.agents.model.read_answer import Proxy, ReadAnswer, proxy_for
+from strands_cli.tools.pinned_transport import UnopenedPlace, pinned_connections, tls_context_for
 
 if TYPE_CHECKING:
     import httpx

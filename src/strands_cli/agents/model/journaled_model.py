@@ -4,45 +4,146 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from strands.models import Model
 
-from strands_cli.agents.model.answer_faults import EMPTY, AnswerFault, fault_of_turn, hear_reasons, is_unfinished
+from strands_cli.agents.model.answer_faults import (
+    EMPTY,
+    AnswerFault,
+    fault_of_turn,
+    hear_reasons,
+    is_unfinished,
+    unknown_end,
+)
 from strands_cli.agents.model.model_errors import reason_of
+from strands_cli.agents.model.read_answer import hear_usage, reported_usage
 from strands_cli.agents.model.replay import ReplayModel
-from strands_cli.agents.model.reported_usage import hear_usage, reported_usage
 from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import TOOL, answered_in_text, as_written
-from strands_cli.agents.model.token_estimate import with_estimates
-from strands_cli.agents.model.unknown_ends import reported_end
 from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.effects.step_scope import StepScope
-from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
+from strands_cli.errors import Code, RunRecordError, StrandsCliError
+from strands_cli.events import (
+    UNKNOWN_END_OF_ROW,
+    ModelCallFinished,
+    ModelCallStarted,
+    ModelRetried,
+    ModelText,
+    RunWarning,
+    Usage,
+)
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.texts.phrases import shortened
 from strands_cli.tools.calls.inner_calls import OpenCall, open_call, work_for
-from strands_cli.tools.messages.joined_halves import JoinedHalves, with_whole_arguments
-from strands_cli.tools.messages.message_content import (
+from strands_cli.tools.messages.message_json import (
+    JoinedHalves,
     ToolUseIds,
     broken_inputs,
+    decode,
+    encode,
     in_request_order,
+    only_text,
     request_text,
     text_in,
     tool_uses_in,
     usage_in,
+    with_whole_arguments,
+    without_secrets,
 )
-from strands_cli.tools.messages.message_json import decode, encode, only_text, without_secrets
-from strands_cli.tools.messages.provider_results import readable_results
-from strands_cli.tools.messages.repeated_results import for_model
+from strands_cli.tools.messages.repeated_results import for_model, readable_results
 from strands_cli.tools.property_names import PropertyNames
 from strands_cli.tools.schema_for_provider import offered_specs
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Row
+
+
+# Estimates of tokens without a tokenizer: for limits of a conversation, and where a server reports no tokens.
+
+
+# The approximate number of UTF-8 bytes in a token of the common vocabularies; an image's tokens depend on its size.
+BYTES_PER_TOKEN = 4
+BLOB_TOKENS = 1500
+MESSAGE_TOKENS = 4
+
+
+def tokens_in(value: Any) -> int:
+    """Return an estimate of the tokens in messages, or in any part of one, without a tokenizer."""
+    if isinstance(value, str):
+        size = len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
+        return -(-size // BYTES_PER_TOKEN)
+    if isinstance(value, (bytes, bytearray)):
+        return BLOB_TOKENS
+    if isinstance(value, Mapping):
+        parts = (part for name, part in value.items() if name not in ("tracking_id", "metadata"))
+        return (MESSAGE_TOKENS if "role" in value else 0) + sum(map(tokens_in, parts))
+    if isinstance(value, (list, tuple)):
+        return sum(map(tokens_in, value))
+    return 0 if value is None else 1
+
+
+def with_estimates(usage: Usage, request: Any, events: Sequence[Any]) -> Usage:
+    """Return the tokens of a call, with estimates for those of the request or the answer that were not reported.
+
+    Args:
+        request: What was sent: messages, prompt and specs of tools.
+        events: The stream events of the answer.
+    """
+    sent = 0 if usage.input_tokens or usage.cache_read_tokens or usage.cache_write_tokens else tokens_in(request)
+    answered = 0 if usage.output_tokens else tokens_in("".join(map(_text_of, events)))
+    if not (sent or answered):
+        return usage
+    return replace(
+        usage,
+        input_tokens=usage.input_tokens + sent,
+        output_tokens=usage.output_tokens + answered,
+        estimated_tokens=sent + answered,
+    )
+
+
+def _text_of(event: Mapping[str, Any]) -> str:
+    delta = (event.get("contentBlockDelta") or {}).get("delta") or {}
+    parts = (
+        delta.get("text"),
+        (delta.get("toolUse") or {}).get("input"),
+        (delta.get("reasoningContent") or {}).get("text"),
+    )
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+# Says once in a run that a provider ended an answer with a reason that is not known here.
+
+
+UNKNOWN_END = Code(
+    "unknown-end",
+    "A provider ended an answer with a reason that is not known here; the answer is used as it is.",
+    "Read the answer: it may be cut off or refused. What the reason means is in the documentation of the provider.",
+)
+_MOST_REASON = 100
+# What each run has been warned of.
+_WARNED: WeakKeyDictionary[Any, set[tuple[str, str]]] = WeakKeyDictionary()
+
+
+def reported_end(
+    events: Sequence[Mapping[str, Any]], scope: StepScope, label: str, redactor: Redactor
+) -> dict[str, str]:
+    """Return, for the detail of a turn's row, the reason of its end if that is not known; warn of it once in a run."""
+    found = unknown_end(events)
+    if found is None:
+        return {}
+    reason = shortened(redactor.text(found), _MOST_REASON)
+    warned = _WARNED.setdefault(scope.run, set())
+    if (label, reason) not in warned:
+        warned.add((label, reason))
+        message = f"{label} ended an answer with {reason!r}, which is not known here; the answer is used as it is"
+        scope.emit(RunWarning(scope.now(), message, UNKNOWN_END, UNKNOWN_END.remedy))
+    return {UNKNOWN_END_OF_ROW: reason}
+
 
 MAX_REQUEST = 2000
 MAX_REASON = 1000

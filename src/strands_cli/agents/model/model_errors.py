@@ -18,10 +18,10 @@ from strands_cli.agents.model.client_errors import (
     types_of,
     words_of,
 )
-from strands_cli.agents.model.environment_proxy import proxy_for
+from strands_cli.agents.model.read_answer import proxy_for
 from strands_cli.agents.model.retry import is_throttled
 from strands_cli.errors import RunFailed, StrandsCliError, UnusableAnswer
-from strands_cli.planning.plan.plan_values import PlannedAgent
+from strands_cli.planning.plan_values import PlannedAgent
 from strands_cli.provider_table import known_provider
 from strands_cli.providers import ModelSettings, host_of, key_variables
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor

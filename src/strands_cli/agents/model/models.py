@@ -2,21 +2,201 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from strands_cli.agents.model.checked_clients import use_checked_client, use_checked_connections
-from strands_cli.agents.model.checked_transport import NAME_IT, held_to
-from strands_cli.catalog.distributions.named_objects import import_named
+from strands_cli.agents.model.checked_transport import NAME_IT, checked_transport, held_to, is_held_to
+from strands_cli.agents.model.read_answer import is_this_machine
+from strands_cli.catalog.distributions.scan import import_named
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError, suggest
 from strands_cli.planning.provider_checks import check_extra
 from strands_cli.provider_table import PROVIDERS, Place, Provider, known_provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at, written_host
-from strands_cli.tools.pinned_transport import UnopenedPlace, require_admitted_now
+from strands_cli.tools.pinned_transport import UnopenedPlace, library_of, require_admitted_now, tls_context_for
 
 if TYPE_CHECKING:
+    import httpx
     from strands.models import Model
+
+
+# Give the clients of all models the checked connections, in the place where each client takes one.
+
+
+# What a person may say of a client's connections; the client makes its own then.
+_OWN = frozenset({"cert", "http2", "mounts", "proxy", "transport", "trust_env", "verify"})
+
+
+def use_checked_connections(provider: str, arguments: dict[str, Any]) -> None:
+    """Add checked connections to the constructor's arguments of a provider's SDK class, in place.
+
+    What `options` says of the connection is kept. `openai` gets whole clients (see `http_clients`), llama.cpp's class
+    after it is made; LiteLLM makes its own. botocore has none of ours, but no proxy for this machine.
+    """
+    use = _USING.get(provider)
+    if use is not None:
+        use(arguments)
+
+
+def use_checked_client(model: Model) -> None:
+    """Replace the client of llama.cpp's class, which its constructor does not take."""
+    import httpx
+
+    made: httpx.AsyncClient = vars(model)["client"]
+    transport = checked_transport("httpx", "llamacpp")
+    vars(model)["client"] = httpx.AsyncClient(base_url=made.base_url, timeout=made.timeout, transport=transport)
+
+
+def _use_with_stainless(module: str, provider: str) -> Callable[[dict[str, Any]], None]:
+    def use(arguments: dict[str, Any]) -> None:
+        http_class = import_module(module).DefaultAsyncHttpxClient
+        client = http_class(transport=checked_transport(library_of(http_class), provider))
+        arguments.setdefault("client_args", {}).setdefault("http_client", client)
+
+    return use
+
+
+def _use_with_responses(arguments: dict[str, Any]) -> None:
+    if "bedrock_mantle_config" in arguments:
+        return
+    http_class = import_module("openai").DefaultAsyncHttpxClient
+
+    class LastingClient(http_class):  # type: ignore[misc, valid-type]
+        """The SDK's class closes its client after each request; no connection outlives one here."""
+
+        async def aclose(self) -> None:
+            """Do nothing."""
+
+    client = LastingClient(transport=_transport_for_requests(http_class, "openai_responses"))
+    arguments.setdefault("client_args", {}).setdefault("http_client", client)
+
+
+def _use_with_ollama(arguments: dict[str, Any]) -> None:
+    client_args = arguments.setdefault("ollama_client_args", {})
+    if _OWN & client_args.keys():
+        client_args.setdefault("verify", _context_of_httpx())
+    else:
+        client_args["transport"] = _transport_for_requests(_httpx_client(), "ollama")
+
+
+def _use_with_mistral(arguments: dict[str, Any]) -> None:
+    import httpx
+
+    # No connection outlives its request, as with the clients that Mistral's class makes for each.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    client_args = arguments.setdefault("client_args", {})
+    client_args.setdefault("client", httpx.Client(verify=_context_of_httpx(), follow_redirects=True, limits=limits))
+    transport = _transport_for_requests(httpx.AsyncClient, "mistral")
+    client_args.setdefault("async_client", httpx.AsyncClient(transport=transport, follow_redirects=True))
+
+
+def _transport_for_requests(client_class: type, provider: str) -> httpx.AsyncBaseTransport:
+    """Return a transport for clients that are made for each request, in whatever event loop."""
+    return checked_transport(library_of(client_class), provider, keeps_connections=False)
+
+
+def _httpx_client() -> type:
+    import httpx
+
+    return httpx.AsyncClient
+
+
+def _context_of_httpx() -> Any:
+    return tls_context_for(_httpx_client())
+
+
+def _use_with_gemini(arguments: dict[str, Any]) -> None:
+    client_args = arguments.setdefault("client_args", {})
+    gemini = PROVIDERS["gemini"]
+    of_vertex = (value_at(arguments, place) for place in gemini.keyless)
+    if any(of_vertex) or any(map(os.environ.get, gemini.keyless_variables)):
+        return  # the client may then have a certificate of its own to show
+    http_options = client_args.setdefault("http_options", {})
+    context = _context_of_httpx()
+    http_options.setdefault("client_args", {}).setdefault("verify", context)
+    async_args = http_options.setdefault("async_client_args", {})
+    if not _OWN & async_args.keys():
+        async_args["transport"] = _transport_for_requests(_httpx_client(), "gemini")
+    # `verify` is httpx's name, `ssl` that of aiohttp and of web sockets; the client takes what each accepts.
+    for name in ("verify", "ssl"):
+        async_args.setdefault(name, context)
+
+
+def _use_with_aws(arguments: dict[str, Any]) -> None:
+    from urllib.parse import urlsplit
+
+    host = urlsplit(str(arguments.get("endpoint_url") or "")).hostname
+    if host and is_this_machine(host) and isinstance(arguments.get("boto_client_config"), dict):
+        arguments["boto_client_config"].setdefault("proxies", {})
+
+
+_USING: dict[str, Callable[[dict[str, Any]], None]] = {
+    "anthropic": _use_with_stainless("anthropic", "anthropic"),
+    "writer": _use_with_stainless("writerai", "writer"),
+    "openai_responses": _use_with_responses,
+    "ollama": _use_with_ollama,
+    "mistral": _use_with_mistral,
+    "gemini": _use_with_gemini,
+    "bedrock": _use_with_aws,
+}
+
+
+# The HTTP connections to providers: one client for each event loop, shared by all models and runs.
+
+
+@dataclass(slots=True)
+class _Shared:
+    """A loop's HTTP client, and the number of models that use it."""
+
+    client: Any
+    users: int = 0
+
+
+# By the address to which the connections are held, too: they go to the names of one workflow alone then.
+_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Shared]] = WeakKeyDictionary()
+
+
+class LoopClients:
+    """The client for `OpenAIModel`: the model's own settings over the connections that all models share.
+
+    The SDK's class creates a client for each request. A client cannot move between event loops, and the SDK opens its
+    own loops for synchronous calls, so this object has one client for each loop.
+    """
+
+    def __init__(self, client_class: Callable[..., Any], http_class: type, arguments: Any) -> None:
+        self._make = client_class
+        self._make_http = http_class
+        self._arguments: Mapping[str, Any] = arguments
+        self._written = is_held_to()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+
+    @property
+    def chat(self) -> Any:
+        """Return the running loop's `chat` interface, the only one that the SDK's class uses."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            shared = _shared.setdefault(loop, {}).setdefault(self._written, _Shared(None))
+            library = library_of(self._make_http)
+            with held_to(self._written):
+                shared.client = shared.client or self._make_http(transport=checked_transport(library, "openai"))
+            self._clients[loop] = self._make(**self._arguments, http_client=shared.client)
+            shared.users += 1
+        return self._clients[loop].chat
+
+    async def aclose(self) -> None:
+        """Release the running loop's client; its connections close when no other model uses them."""
+        loop = asyncio.get_running_loop()
+        if self._clients.pop(loop, None) is None:
+            return
+        shared = _shared[loop][self._written]
+        shared.users -= 1
+        if not shared.users:
+            await _shared[loop].pop(self._written).client.aclose()
+
 
 # Clients of OpenAI-compatible servers raise without a key, even if the server needs none.
 # Providers whose clients make connections that no transport of ours is in.
@@ -107,8 +287,6 @@ def _made(provider: Provider, model_class: Callable[..., Any], arguments: dict[s
     use_checked_connections(name, arguments)
     _make_objects(provider, arguments)
     if name == "openai" and "bedrock_mantle_config" not in arguments:
-        from strands_cli.agents.model.http_clients import LoopClients
-
         http_class: Any = _load(provider, "openai:DefaultAsyncHttpxClient")
         client = LoopClients(_load(provider, "openai:AsyncOpenAI"), http_class, arguments.pop("client_args"))
         model: Model = model_class(client=client, **arguments)

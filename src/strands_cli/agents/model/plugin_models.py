@@ -11,7 +11,7 @@ from strands.models import Model
 
 from strands_cli.agents.model.models import build_model
 from strands_cli.parts.named_providers import provider_named
-from strands_cli.planning.planned_tools.tool_config import filled_in
+from strands_cli.planning.planned_tool import filled_in
 from strands_cli.provider_table import known_provider
 from strands_cli.providers import ModelSettings
 from strands_cli.texts.canonical_json import mapped

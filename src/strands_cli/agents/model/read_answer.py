@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from strands_cli.agents.model.answer_faults import AnswerFault, cut_off
+from strands_cli.agents.model.call_parts import PlainPieces
 from strands_cli.agents.model.client_errors import (
     code_in,
     host_in,
@@ -17,11 +22,127 @@ from strands_cli.agents.model.client_errors import (
     says_spent,
     words_in,
 )
-from strands_cli.agents.model.environment_proxy import Proxy
-from strands_cli.agents.model.plain_events import PlainPieces
 from strands_cli.agents.model.protocols import PROTOCOLS
-from strands_cli.agents.model.reported_usage import tell_usage
-from strands_cli.tools.messages.joined_halves import as_private, has_halves, whole
+from strands_cli.events import Usage
+from strands_cli.tools.messages.message_json import as_private, has_halves, whole
+
+# The tokens that a server has reported before its answer failed: they are paid for, and no client passes them on.
+
+
+# The names of the counts in the protocols of OpenAI, Anthropic, Gemini and Ollama, which often come more than once.
+_COUNTED = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
+_WRITTEN = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
+_PLACES = ("usage", "usageMetadata")
+_REPORTED: ContextVar[dict[str, int] | None] = ContextVar("reported", default=None)
+
+
+def hear_usage() -> None:
+    """Forget what was reported, and let `reported_usage` know what servers report from now on."""
+    _REPORTED.set({})
+
+
+def tell_usage(event: Mapping[str, Any]) -> None:
+    """Take an event, or a whole answer, as a server has sent it."""
+    if (reported := _REPORTED.get()) is None:
+        return
+    for counts in _counts_in(event):
+        for kind, names in (("read", _COUNTED), ("written", _WRITTEN)):
+            found = [value for name in names if type(value := counts.get(name)) is int]
+            reported[kind] = max([reported.get(kind, 0), *found])
+
+
+def reported_usage() -> Usage:
+    """Return the tokens that were reported since `hear_usage`."""
+    reported = _REPORTED.get() or {}
+    return Usage(input_tokens=reported.get("read", 0), output_tokens=reported.get("written", 0))
+
+
+def _counts_in(event: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for part in (event, event.get("message"), event.get("response")):
+        if isinstance(part, Mapping):
+            yield part
+            yield from (part[name] for name in _PLACES if isinstance(part.get(name), Mapping))
+
+
+# The proxy that the environment names for an address: never one for this machine itself.
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy, and the variable that names it."""
+
+    url: str
+    variable: str
+
+    @property
+    def shown(self) -> str:
+        """Its address without user and password."""
+        scheme, separator, rest = self.url.rpartition("://")
+        return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
+def proxy_for(address: str, environ: Mapping[str, str]) -> Proxy | None:
+    """Return the proxy for an address, or None where a request goes to the server itself.
+
+    `https_proxy` and its like count as for other programs: small letters first, then `ALL_PROXY`; `no_proxy` has hosts
+    and domains. For a host on this machine no proxy is used, whatever the variables are.
+    """
+    try:
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return None
+    if not host or is_this_machine(host) or _is_excluded(host, port, _value(environ, "no_proxy")[0]):
+        return None
+    # In a CGI program HTTP_PROXY comes from a header of the request. https://httpoxy.org
+    is_of_request = parts.scheme == "http" and "REQUEST_METHOD" in environ
+    for name in ("all_proxy",) if is_of_request else (f"{parts.scheme}_proxy", "all_proxy"):
+        url, variable = _value(environ, name)
+        if url:
+            return Proxy(url if "://" in url else f"http://{url}", variable)
+    return None
+
+
+def is_this_machine(host: str) -> bool:
+    """Return whether a name or an address is one of this machine itself."""
+    name = host.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address.is_loopback or address.is_unspecified or (mapped is not None and mapped.is_loopback)
+
+
+def _value(environ: Mapping[str, str], name: str) -> tuple[str, str]:
+    """Return the value of a variable in small or capital letters, and its name."""
+    for variable in (name, name.upper()):
+        if value := environ.get(variable, "").strip():
+            return value, variable
+    return "", name
+
+
+def _is_excluded(host: str, port: int | None, excluded: str) -> bool:
+    """Return whether `no_proxy` has a host: by its name, a domain above it, its network, or its name with the port."""
+    for one in (part.strip().lower() for part in excluded.split(",")):
+        if one == "*":
+            return True
+        name = one.removeprefix("*").removeprefix(".")
+        if name and (host == name or host.endswith(f".{name}") or f"{host}:{port}" == name):
+            return True
+        if "/" in one and _is_in_network(host, one):
+            return True
+    return False
+
+
+def _is_in_network(host: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
+
 
 # A field of a server-sent event, or a comment. https://html.spec.whatwg.org/multipage/server-sent-events.html
 _FIELD = re.compile(rb"(data|event|id|retry)?:")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands.models import Model
 
 from strands_cli.errors import FileAtFault, RunFailed, suggest
 from strands_cli.texts.phrases import shortened
-from strands_cli.tools.messages.message_content import request_text
-from strands_cli.workflow.files.recording_file import RecordedTurn, same_request
+from strands_cli.tools.messages.message_json import request_text
+from strands_cli.workflow.recording_file import RecordedTurn, same_request
+
+if TYPE_CHECKING:
+    from strands.models import Model
+
 
 _AGAIN = "record it again: strands run SPEC --provider NAME --model NAME --record FILE"
 

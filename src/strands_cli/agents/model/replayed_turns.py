@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.workflow.files.recording_file import RecordedCall, RecordedTurn
+from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn
 
 if TYPE_CHECKING:
     from strands.models import Model

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from strands_cli.engine.patterns.read_answers import ReadSchema, read_answer
-from strands_cli.engine.ports.engine_ports import AgentRequest
+from strands_cli.engine.ports import AgentRequest
 from strands_cli.errors import RunFailed
-from strands_cli.tools.messages.message_content import text_in
+from strands_cli.tools.messages.message_json import text_in
 from strands_cli.tools.schema.schemas import first_problem, problem_of_text
 from strands_cli.tools.schema_for_provider import offered_schema
 

@@ -1,25 +1,101 @@
 """Read and write `strands-adopted.json`: the tools that a person adopted from distributions that declare none."""
 
+# Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
+# ruff: noqa: PTH118, PTH120
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog.definitions.definition_check import TOOL_NAME, Check, check_tool, type_of
-from strands_cli.catalog.definitions.json_document import UnreadableError, read_document
-from strands_cli.catalog.distributions.entry_points import normalise
-from strands_cli.catalog.distributions.module_files import read_start
+from strands_cli.catalog.distributions.entry_points import (
+    Package,
+    Scan,
+    find_package,
+    module_file,
+    normalise,
+    read_start,
+)
+from strands_cli.catalog.installed_files import digest_of_file
+from strands_cli.catalog.manifest import (
+    TOOL_NAME,
+    Check,
+    UnreadableError,
+    check_tool,
+    read_document,
+    type_of,
+)
 from strands_cli.config import ADOPTED_FILE, load_settings
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.catalog.source.source_tool import SourceTool
+
+
+# The files that define adopted tools, and their digests.
+
+
+def digests_of(modules: Iterable[str], distribution: str, seen: Scan, files: Iterable[str] = ()) -> dict[str, str]:
+    """Return the `files` of an adopted distribution: those of its modules, and each `__init__` that is run before.
+
+    Args:
+        modules: The modules that adopted tools name.
+        distribution: The normalised name of the installed distribution.
+        seen: The scan that found it.
+        files: Further files of the same packages: those in which `modules` only import a tool from.
+    """
+    home = home_of(distribution, seen)
+    found: dict[str, str] = {}
+    for module in modules:
+        package = find_package(module.partition(".")[0], seen.listings, home)
+        if package is None:
+            continue
+        root = root_of(package)
+        paths = [*_on_the_way(package, module), *(file for file in files if file.startswith(root + os.sep))]
+        for path in paths:
+            if (digest := digest_of_file(path)) is not None:
+                found[os.path.relpath(path, root).replace(os.sep, "/")] = digest
+    return dict(sorted(found.items()))
+
+
+def home_of(distribution: str, seen: Scan) -> str:
+    """Return the directory of `sys.path` that contains an installed distribution; "" where it is not installed."""
+    copies = seen.records.get(distribution)
+    return copies[0][0] if copies else ""
+
+
+def root_of(package: Package) -> str:
+    """Return the folder below which `files` have their paths: the one that contains the top-level package."""
+    return os.path.dirname(package.directory or package.file or "")
+
+
+def _on_the_way(package: Package, module: str) -> Iterator[str]:
+    parts = module.split(".")
+    for depth in range(1, len(parts) + 1):
+        if file := module_file(package, ".".join(parts[:depth])):
+            yield file
+
+
+def changed_files(files: Mapping[str, str], roots: Mapping[str, str]) -> list[str]:
+    """Return the paths whose files differ from their digests, or are missing, in order.
+
+    Args:
+        files: As in the file.
+        roots: Name of a top-level package or module -> the folder that contains it.
+    """
+    changed = []
+    for path, digest in files.items():
+        top = path.partition("/")[0]
+        root = roots.get(top) or roots.get(top.partition(".")[0])
+        if root is None or digest_of_file(os.path.join(root, *path.split("/"))) != digest:
+            changed.append(path)
+    return changed
+
 
 BAD_ADOPTED_FILE = Code(
     "bad-adopted-file",
@@ -158,7 +234,6 @@ class AdoptedFile:
         """
         import datetime  # listings only read
 
-        from strands_cli.catalog.adopted.adopted_modules import digests_of
         from strands_cli.catalog.distributions.scan import scan_installed
 
         before = self.distributions.get(distribution)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.catalog.adopted.adopted_file import AdoptedTool
-from strands_cli.catalog.definitions.definition_diff import differences, json_line
-from strands_cli.catalog.distributions.module_files import Package
+from strands_cli.catalog.distributions.entry_points import Package
 from strands_cli.catalog.from_source import read_source, tools_in
+from strands_cli.catalog.manifest import differences, json_line
 from strands_cli.catalog.source.source_module import SourceError
 from strands_cli.catalog.source.source_tool import SourceTool
 

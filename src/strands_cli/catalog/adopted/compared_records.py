@@ -1,6 +1,7 @@
 """The records of adopted tools, each compared with what is installed."""
 
 # Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
+# ruff: noqa: PTH120
 from __future__ import annotations
 
 import os
@@ -9,18 +10,65 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE, AdoptedDistribution, AdoptedFile, AdoptedTool
-from strands_cli.catalog.adopted.adopted_modules import changed_files, home_of, root_of
-from strands_cli.catalog.adopted.adopted_owners import Owner
-from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.distributions.module_files import Package, find_package, module_file
-from strands_cli.catalog.remedies import adopt_again
-from strands_cli.catalog.tool_record import Adopted, AdoptionLevel, ToolRecord, summarise
+from strands_cli.catalog.adopted.adopted_file import (
+    BAD_ADOPTED_FILE,
+    AdoptedDistribution,
+    AdoptedFile,
+    AdoptedTool,
+    changed_files,
+    home_of,
+    root_of,
+)
+from strands_cli.catalog.distributions.dist_info import read_origin, read_record
+from strands_cli.catalog.distributions.entry_points import Package, Scan, find_package, module_file
+from strands_cli.catalog.tool_record import Adopted, AdoptionLevel, ToolRecord, adopt_again, summarise
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.texts.phrases import first_of
 
 if TYPE_CHECKING:
     from strands_cli.catalog.adopted.adoption_claims import DefinitionsNow
+
+
+# Whether a file belongs to an installed distribution, so that no adoption file passes off one as another's.
+
+
+class Owner:
+    """An installed distribution; `dist_info` is its record."""
+
+    def __init__(self, dist_info: str) -> None:
+        self.dist_info = dist_info
+
+    def has(self, path: str, file: str) -> bool:
+        """Return whether a file is one of the distribution's.
+
+        Args:
+            path: The file's path below the directory of `sys.path`.
+            file: Its whole path.
+        """
+        if path in self._recorded:
+            return True
+        if self.dist_info.endswith(".egg-info"):
+            return _is_below(file, os.path.dirname(self.dist_info))
+        origin = read_origin(self.dist_info)
+        if origin.install != "editable" or origin.url is None:
+            return False
+        from urllib.parse import unquote, urlsplit  # few distributions are editable
+
+        return _is_below(file, unquote(urlsplit(origin.url).path))
+
+    @cached_property
+    def _recorded(self) -> frozenset[str]:
+        return frozenset(row.path for row in read_record(self.dist_info) or ())
+
+
+def _is_below(file: str, folder: str) -> bool:
+    real = os.path.realpath(folder)
+    return os.path.realpath(file).startswith(real.rstrip(os.sep) + os.sep)
+
+
+# Of several changed files, as many are named.
+_SHOWN = 3
+
 
 ADOPTED_CLAIM = Code(
     "adopted-claim",
@@ -40,7 +88,6 @@ ADOPTED_TWICE = Code(
 
 _FIELDS = ("description", "input_schema", "output_schema", "config_schema", "family", "category", "deprecated")
 _MAPPINGS = ("annotations", "strands_cli", "requires")
-_SHOWN = 3
 
 
 def adopted_records(files: Iterable[tuple[str, AdoptionLevel]], seen: Scan) -> list[ToolRecord]:
@@ -146,12 +193,14 @@ class _Reader:
         return Finding(code, message, where, adopt_again(record))
 
     def _changes(self, tool: AdoptedTool, package: Package) -> str:
+
         from strands_cli.catalog.adopted.adoption_claims import changes_in
 
         fields = changes_in(tool, self._now.of(tool, package))
         return f"{self.fault}: {fields}" if fields else str(self.fault)
 
     def _proven(self, tool: AdoptedTool, package: Package) -> Mapping[str, Any]:
+
         from strands_cli.catalog.adopted.adoption_claims import proven
 
         definition, ignored = proven(tool, self._now.of(tool, package))
@@ -166,6 +215,7 @@ class _Reader:
 
     @cached_property
     def _now(self) -> DefinitionsNow:
+
         from strands_cli.catalog.adopted.adoption_claims import DefinitionsNow  # parses Python
 
         return DefinitionsNow()

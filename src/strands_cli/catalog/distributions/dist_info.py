@@ -5,20 +5,33 @@ importing it takes 15 ms. A test compares the answers with those of the library.
 """
 
 # Strings and os.path: a check of a lock handles many names, and Path costs it several times more.
-# ruff: noqa: PTH118, PTH120
+# ruff: noqa: PTH112, PTH118, PTH120
 from __future__ import annotations
 
 import json
 import os
 import posixpath
 import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from strands_cli.catalog.distributions.module_files import read_file, read_start
+from strands_cli.catalog.distributions.entry_points import (
+    Scan,
+    find_package,
+    module_file,
+    normalise,
+    read_file,
+    read_start,
+)
+from strands_cli.versions import satisfies
 
 if TYPE_CHECKING:
     from importlib_metadata import Distribution
+    from packaging.requirements import Requirement
+
 
 InstallKind = Literal["wheel", "editable", "vcs", "archive", "directory", "zip", "unknown"]
 
@@ -169,3 +182,186 @@ def _without_credentials(url: str) -> str:
 def _parsable_lines(text: str) -> str:
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if "=" in line or line.startswith(("[", "#")))
+
+
+# The installed distributions that one leads to by its requirements, and those requirements that are not met.
+
+
+def closures_of(names: Iterable[str], seen: Scan) -> dict[str, set[str]]:
+    """Return, for each of these distributions, the installed ones that its requirements lead to, itself included.
+
+    It is empty for one that is not installed. What one of them has read is not read again for the next.
+    """
+    read: dict[str, list[Requirement]] = {}
+    return {name: _closure(name, seen, read) for name in names}
+
+
+def _closure(name: str, seen: Scan, read: dict[str, list[Requirement]]) -> set[str]:
+    followed: set[tuple[str, str]] = set()
+    waiting = [(name, "")]
+    while waiting:
+        place = waiting.pop()
+        if place[0] in seen.records and place not in followed:
+            followed.add(place)
+            if place[0] not in read:
+                read[place[0]] = _requirements(place[0], seen)
+            waiting += _needs(read[place[0]], place[1])
+    return {one for one, _ in followed}
+
+
+def unmet_in_closure(name: str, seen: Scan) -> Iterator[str]:
+    """Yield what a distribution, or one that its requirements lead to, requires and this environment does not have."""
+    for owner in sorted(closures_of([name], seen)[name]):
+        for needed in _in_force(_requirements(owner, seen), ""):
+            version = seen.version(needed.name)
+            wanted = f"{needed.name}{needed.specifier}"
+            if version is None:
+                yield f"{owner} {seen.version(owner)} needs {wanted}, which is not installed"
+            elif not needed.specifier.contains(version, prereleases=True):
+                yield f"{owner} {seen.version(owner)} needs {wanted}, and {version} is installed"
+
+
+def _requirements(name: str, seen: Scan) -> list[Requirement]:
+    """Return what a distribution requires, in any case and with any of its extras."""
+    found = map(_parsed, open_distribution(seen.records[name][0][1]).requires or ())
+    return [needed for needed in found if needed]
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Requirement | None:
+    """Return a requirement; None for one that is not valid, which an installer does not follow either."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
+
+
+def _in_force(required: list[Requirement], extra: str) -> Iterator[Requirement]:
+    """Yield those of a distribution's requirements that hold with one extra on this interpreter."""
+    for needed in required:
+        if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+            yield needed
+
+
+def _needs(required: list[Requirement], extra: str) -> Iterator[tuple[str, str]]:
+    """Yield what these requirements lead to: each name without an extra, then with each of its extras."""
+    for needed in _in_force(required, extra):
+        target = normalise(needed.name)
+        yield target, ""
+        yield from ((target, one) for one in sorted(needed.extras))
+
+
+# Check a tool's requirements on this machine without importing the tool or its requirements.
+
+
+_SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
+_SIMPLE_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*((?:[<>=!]=?[^;@\[]*)?)")
+
+
+def unmet(requires: Mapping[str, Any], seen: Scan) -> list[str]:
+    """Return the missing requirements, each as a phrase that follows "needs"; empty if all are met."""
+    missing = [_python(requires["python"])] if "python" in requires else []
+    if systems := requires.get("os"):
+        missing.append(_system(systems))
+    missing += [_variable(name) for name in requires.get("env", ())]
+    missing += [_distribution(text, seen) for text in requires.get("distributions", ())]
+    missing += [_module(name, seen) for name in requires.get("modules", ())]
+    return [phrase for phrase in missing if phrase]
+
+
+def _python(specifier: str) -> str | None:
+    running = ".".join(str(part) for part in sys.version_info[:3])
+    if sys.version_info.releaselevel != "final":
+        import platform  # only the version of a pre-release has more parts
+
+        running = platform.python_version().rstrip("+")
+    return _judge(running, specifier, f"Python {specifier} (this is {running})")
+
+
+def _judge(version: str, specifier: str, phrase: str) -> str | None:
+    try:
+        return None if satisfies(version, specifier) else phrase
+    except ValueError:
+        return f"{phrase}; that cannot be compared"
+
+
+def _system(systems: list[str]) -> str | None:
+    running = _SYSTEMS.get(sys.platform, sys.platform)
+    wanted = {_SYSTEMS.get(name.lower(), name.lower()) for name in systems}
+    return None if running in wanted else f"the operating system {' or '.join(sorted(wanted))} (this is {running})"
+
+
+def _variable(name: str) -> str | None:
+    return None if os.environ.get(name) else f"the environment variable {name}"
+
+
+def _distribution(text: str, seen: Scan) -> str | None:
+    simple = _SIMPLE_REQUIREMENT.fullmatch(text)
+    if simple is None:
+        return _full_requirement(text, seen)
+    return _installed(simple[1], simple[2].strip(), text, seen)
+
+
+def _installed(name: str, specifier: str, text: str, seen: Scan) -> str | None:
+    if normalise(name) not in seen.records:
+        return f"the distribution {text!r}: pip install '{text}'"
+    version = seen.version(name)
+    if not specifier or version is None:
+        return None
+    return _judge(version, specifier, f"the distribution {text!r} ({version} is installed)")
+
+
+def _full_requirement(text: str, seen: Scan) -> str | None:
+    from packaging.requirements import InvalidRequirement, Requirement  # markers, extras and URLs are rare
+
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return f"the distribution {text!r}, which is not a PEP 508 requirement"
+    if requirement.marker is not None and not requirement.marker.evaluate():
+        return None
+    lacking = _installed(requirement.name, str(requirement.specifier), text, seen)
+    return lacking or next(
+        filter(None, (_extra(requirement.name, one, text, seen) for one in requirement.extras)), None
+    )
+
+
+def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
+    """Return the missing part of an installed distribution's extra; only direct dependencies are checked."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    installed = open_distribution(seen.records[normalise(name)][0][1])
+    provided = {normalise(one) for one in installed.metadata.get_all("Provides-Extra") or ()}
+    if normalise(extra) not in provided:
+        return f"the distribution {text!r}, which has no extra {extra!r}"
+    try:
+        needs = [Requirement(one) for one in installed.requires or ()]
+    except InvalidRequirement as error:
+        return f"the distribution {text!r}, whose own requirements cannot be read ({str(error).splitlines()[0]})"
+    for needed in needs:
+        marker = needed.marker
+        if marker is None or marker.evaluate({"extra": ""}) or not marker.evaluate({"extra": extra}):
+            continue
+        if _installed(needed.name, str(needed.specifier), str(needed), seen):
+            return f"the distribution {text!r}, of which {needed.name!r} is missing or of another version: " + (
+                f"pip install '{text}'"
+            )
+    return None
+
+
+def _module(name: str, seen: Scan) -> str | None:
+    if not all(part.isidentifier() for part in name.split(".")):
+        return f"the module {name!r}, which is not a module name"
+    top = name.partition(".")[0]
+    if top in sys.builtin_module_names:
+        return None
+    package = find_package(top, seen.listings)
+    if package and (name == top or module_file(package, name) or _namespace(package.directory, name)):
+        return None
+    return f"the module {name!r}"
+
+
+def _namespace(directory: str | None, name: str) -> bool:
+    return directory is not None and os.path.isdir(os.path.join(directory, *name.split(".")[1:]))

@@ -4,20 +4,24 @@
 # ruff: noqa: PTH100, PTH109, PTH117, PTH119, PTH120, PTH208
 from __future__ import annotations
 
+import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+from typing import Any
 
 from strands_cli.catalog.distributions.entry_points import (
     UNREADABLE_DIRECTORY,
     Distribution,
+    EntryPoint,
     Scan,
     normalise,
     read_entry_points,
     read_header,
     record_version,
+    reference_in,
 )
 from strands_cli.errors import Code, Finding, Where
 
@@ -141,3 +145,38 @@ def installed_twice(name: str, first: str, second: str) -> Finding:
     message = f"'{name}' is installed twice in one directory; {os.path.basename(first)} is used"
     fix = f"uninstall every version of {name}, then install one"
     return Finding(DUPLICATE_DISTRIBUTION, message, Where(second), fix)
+
+
+# The entry points of any group of installed distributions, found without an import.
+
+
+def declared_points(group: str, seen: Scan | None = None) -> Iterator[tuple[str, EntryPoint]]:
+    """Yield the name of a distribution with each of its entry points of a group; of equal names the first on the path.
+
+    Faults in files of distributions are left out here: `list-tools` and `doctor` report them.
+    """
+    seen = scan_installed() if seen is None else seen
+    for name, copies in seen.records.items():
+        for point in read_entry_points(copies[0][1], name, seen, group):
+            yield name, point
+
+
+# Import the object that an entry point names.
+
+
+def import_named(value: str) -> Any:
+    """Return what `module:attribute` of a plugin names; a file of the current directory is never imported.
+
+    Raises:
+        BaseException: what its import raises.
+    """
+    module, attribute = reference_in(value)
+    path = list(sys.path)
+    sys.path[:] = search_path()
+    try:
+        named: Any = importlib.import_module(module)
+    finally:
+        sys.path[:] = path
+    for part in attribute.split(".") if attribute else ():
+        named = getattr(named, part)
+    return named

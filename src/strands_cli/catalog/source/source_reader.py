@@ -3,24 +3,152 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from strands_cli.catalog.source.defined_tools import DefinedTools, required_arguments
-from strands_cli.catalog.source.docstrings import description_of
-from strands_cli.catalog.source.fixed_names import is_bound_once, is_plain_suite
-from strands_cli.catalog.source.module_names import ModuleNames
-from strands_cli.catalog.source.source_module import ReadModule, SourceModule, literal, open_module
-from strands_cli.catalog.source.source_tool import SourceTool
-from strands_cli.catalog.source.static_values import (
+from strands_cli.catalog.source.source_module import (
     UNKNOWN,
     Bindings,
     Foreign,
     Function,
+    ReadModule,
+    SourceModule,
     Unknown,
+    description_of,
     exported_names,
     is_from_python,
+    literal,
+    open_module,
 )
+from strands_cli.catalog.source.source_tool import SourceTool
+from strands_cli.catalog.source.type_annotations import ModuleNames, is_bound_once, is_plain_suite
+
+# Whether the source of a module surely has no tool of a name; in doubt it has one.
+
+
+# Names with which code binds names that are not in its source.
+_DYNAMIC = frozenset(
+    {"globals", "locals", "vars", "exec", "eval", "setattr", "modules", "__dict__", "__getattr__", "import_module"}
+)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def lacks_tool(raw: bytes, attribute: str) -> bool:
+    """Return whether no run of a module's source binds an attribute, which may be one of a class, to a tool."""
+    try:
+        nodes = list(ast.walk(ast.parse(raw)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    if _binds_unseen(nodes):
+        return False
+    name, *inner = attribute.split(".")
+    binding = [node for node in nodes if name in _bound(node)]
+    if not binding:
+        return True
+    if len(inner) != 1 or len(binding) != 1 or not _is_plain_class(binding[0]):
+        return False
+    changed = any(isinstance(node, ast.Attribute) and node.attr == inner[0] and _is_stored(node) for node in nodes)
+    return not changed and _class_lacks(binding[0], inner[0])
+
+
+def binds_unseen(tree: ast.Module) -> bool:
+    """Return whether a module may have names that its source does not show."""
+    return _binds_unseen(ast.walk(tree))
+
+
+def _binds_unseen(nodes: Iterable[ast.AST]) -> bool:
+    return any(_is_dynamic(node) for node in nodes)
+
+
+def _class_lacks(owner: ast.AST, name: str) -> bool:
+    """Return whether a class has no such name, or it is one of its methods, which are no tools."""
+    binding = [node for node in ast.walk(owner) if node is not owner and name in _bound(node)]
+    return all(isinstance(node, _FUNCTIONS) and not node.decorator_list for node in binding)
+
+
+def _is_plain_class(node: ast.AST) -> bool:
+    """Return whether a class has only what its body binds, besides what every class has."""
+    if not isinstance(node, ast.ClassDef) or node.decorator_list or node.keywords:
+        return False
+    return all(isinstance(base, ast.Name) and base.id == "object" for base in node.bases)
+
+
+def _is_dynamic(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+        return True
+    words = (getattr(node, "id", None), getattr(node, "attr", None), *_bound(node))
+    return any(word in _DYNAMIC for word in words)
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node binds, wherever it is."""
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, ast.alias):
+        yield node.asname or node.name.partition(".")[0]
+    elif isinstance(node, ast.Name) and _is_stored(node):
+        yield node.id
+    elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name:
+        yield node.name
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        yield node.rest
+
+
+def _is_stored(node: ast.Name | ast.Attribute) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+# Why an object reference surely names no tool, as far as the source of its module shows it.
+
+
+_LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.JoinedStr)
+
+
+def why_no_tool(module: str, attribute: str | None, read_module: ReadModule) -> tuple[str, int] | None:
+    """Return the reason, and its line; None where it may be a tool.
+
+    Raises:
+        SourceError: The source is not Python.
+    """
+    source = open_module(module, read_module)
+    if source is None:
+        return None
+    spec = literal(source.value("TOOL_SPEC"))
+    if attribute is None:
+        return _without_function(source, spec) if isinstance(spec, dict) else None
+    node = source.definition(attribute)
+    if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, _LITERALS):
+        is_certain = is_bound_once(source.tree, attribute) and not binds_unseen(source.tree)
+        return (f"it is {_spoken(node.value)}", node.lineno) if is_certain else None
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.decorator_list:
+        return None
+    if not source.binds_once(attribute) or binds_unseen(source.tree):
+        return None
+    is_named = isinstance(spec, dict) and spec.get("name") == attribute
+    # A function without arguments may make tools.
+    return None if is_named or not _needs(node) else (f"the function '{attribute}' has no @tool", node.lineno)
+
+
+def _without_function(source: SourceModule, spec: dict[str, object]) -> tuple[str, int] | None:
+    name, node = spec.get("name"), source.value("TOOL_SPEC")
+    names = [one for one in (name, source.module.rpartition(".")[2]) if isinstance(one, str)]
+    if node is None or binds_unseen(source.tree) or any(source.definition(one) is not None for one in names):
+        return None
+    return f"its TOOL_SPEC names '{name}', and the module has no function of that name", node.lineno
+
+
+def _spoken(value: ast.expr | None) -> str:
+    constant = value.value if isinstance(value, ast.Constant) else ...
+    words = {str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "None"}
+    return words.get(type(constant), "a value that is written out")
+
+
+def _needs(node: Function) -> bool:
+    listed = node.args.posonlyargs + node.args.args
+    without = listed[: len(listed) - len(node.args.defaults)]
+    return any(one.arg != "config" for one in without) or None in node.args.kw_defaults
+
 
 MAX_HOPS = 5
 OpenNamed = Callable[[str], "DefinedTools | None"]

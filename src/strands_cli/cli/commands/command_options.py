@@ -18,6 +18,10 @@ from strands_cli.errors import UsageError
 from strands_cli.planning.run_request import RunRequest, converted, default_of, options
 from strands_cli.quick_dataclass import dataclass
 
+if TYPE_CHECKING:
+    pass
+
+
 SPEC_ARGUMENT = typer.Argument(
     metavar="SPEC",
     help="Workflow file, or DIST/NAME of a package; `-` reads standard input.",
@@ -85,7 +89,7 @@ class ShownFlags:
         """Write the log to stderr in the form that was chosen while the command works."""
         if self.log == Log.TEXT:
             return nullcontext()
-        from strands_cli.cli.terminal.log_view import json_stderr
+        from strands_cli.cli.terminal.live_view import json_stderr
 
         return json_stderr()
 
@@ -185,7 +189,7 @@ class Chosen:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
         from strands_cli.cli.output.messages import say
         from strands_cli.cli.terminal.terminal_human import is_interactive
-        from strands_cli.planning.store_choice import chosen_place
+        from strands_cli.planning.run_request import chosen_place
 
         typed = converted({name: value for name, value in self.typed.items() if value is not None})
         changes = {name: value.absolute() if isinstance(value, Path) else value for name, value in typed.items()}

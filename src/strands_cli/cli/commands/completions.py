@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import typer
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.engine.store_port import RunStore
 
 # A name, with what it means, which shells that can show beside it.
 Offer = str | tuple[str, str]
@@ -60,8 +60,7 @@ def _packaged(incomplete: str, *kinds: str) -> Iterator[str]:
     """Yield the names of packaged files of these kinds, where a name and no path begins."""
     if incomplete.startswith((".", "/", "~")):
         return
-    from strands_cli.catalog.packaged_files import files_in
-    from strands_cli.catalog.packaged_folders import scan_packaged
+    from strands_cli.catalog.packaged_files import files_in, scan_packaged
 
     for folder in scan_packaged()[0]:
         if folder.kind in kinds:
@@ -130,7 +129,7 @@ def patterns(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def variables(incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
     """Yield the inputs of the workflow that was typed; after `NAME=` the values of a choice."""
-    from strands_cli.workflow.packaged.packaged_source import located
+    from strands_cli.workflow.packaged_listing import located
     from strands_cli.yaml_files.document_reader import read_document
 
     source, _ = located(str(typed.get("spec") or typed["words"][0]))
@@ -149,7 +148,7 @@ def variables(incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
 @completer
 def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
     """Yield the ids of stored runs with workflow and status, the newest first, and `last`."""
-    from strands_cli.engine.journal.run_parts import without_parts
+    from strands_cli.engine.journal.journal_rows import without_parts
 
     with _store(typed) as store:
         found = without_parts(store.runs()[0])
@@ -203,14 +202,14 @@ def _questions(journal: Any) -> Iterable[Any]:
 
 
 def _decisions(journal: Any) -> Iterable[Any]:
-    from strands_cli.engine.waiting.cut_off_calls import open_decisions
+    from strands_cli.engine.waiting.questions import open_decisions
 
     return open_decisions(journal)
 
 
 def _store(typed: Mapping[str, Any]) -> contextlib.AbstractContextManager[RunStore]:
     from strands_cli.engine.stored_runs.opened_store import store_at
-    from strands_cli.planning.store_choice import chosen_place
+    from strands_cli.planning.run_request import chosen_place
 
     return contextlib.closing(store_at(chosen_place(typed.get("runs_dir"), typed.get("store"))))
 

@@ -5,17 +5,92 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, has_errors
+from strands_cli.cli.output.messages import say
+from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, UsageError, has_errors
 from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.authority import Use
-    from strands_cli.workflow.loaded import Loaded
-    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.model import Loaded, WorkflowSpec
+
+
+# The workflows and agents in a folder and the folders in it: what `strands validate DIR` checks.
+
+
+# Folders of other people's files: environments, and what package managers and builds write.
+_OTHERS = frozenset({"node_modules", "site-packages", "__pycache__"})
+_MEANT = re.compile(r"^[\"']?(pattern|agents|prompt)[\"']?\s*:", re.MULTILINE)
+
+
+class FoundFile(NamedTuple):
+    """A file to check: its path as it is shown, and what it is."""
+
+    name: str
+    kind: Literal["workflow", "agent"]
+
+
+def files_in(folder: str) -> list[FoundFile]:
+    """Return the workflows and agents below a folder, by their paths; other YAML and JSON is left alone.
+
+    Hidden folders, virtual environments and links to folders are left out. A file that cannot be read is one of them if
+    its text has a key of theirs, and is otherwise named on stderr.
+
+    Raises:
+        UsageError: The folder cannot be read, or there is none of them in it.
+    """
+    found = [FoundFile(str(path), kind) for path in _yaml_below(folder) if (kind := _kind(path)) is not None]
+    if not found:
+        raise UsageError(f"there is no workflow and no agent in {folder}", fix="name a file, or another folder")
+    return found
+
+
+def _yaml_below(folder: str) -> Iterator[Path]:
+    from strands_cli.yaml_files.document_reader import SUFFIXES
+
+    def refuse(error: OSError) -> None:
+        if error.filename == folder:
+            raise UsageError(f"{folder} cannot be read: {error.strerror}", fix="correct its permissions") from error
+        say(f"warning: {error.filename} is not looked at: {error.strerror}")
+
+    for place, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not _is_skipped(Path(place, name)))
+        yield from (Path(place, name) for name in sorted(files) if name.endswith(SUFFIXES) and name[0] != ".")
+
+
+def _is_skipped(folder: Path) -> bool:
+    return folder.name.startswith(".") or folder.name in _OTHERS or (folder / "pyvenv.cfg").is_file()
+
+
+def _kind(path: Path) -> Literal["workflow", "agent"] | None:
+    from strands_cli.planning.workflow_folder import is_workflow
+    from strands_cli.workflow.parts.agent_file import is_agent_file
+    from strands_cli.yaml_files.document_reader import read_document
+
+    try:
+        document = read_document(path)
+    except StrandsCliError as error:
+        if _seems_meant(path):
+            return "workflow"
+        say(f"warning: {path} is not looked at: {error.findings[0].message if error.findings else error.message}")
+        return None
+    keys = document.value.keys() if isinstance(document.value, dict) else ()
+    if is_workflow(document) or "agents" in keys:
+        return "workflow"
+    return "agent" if is_agent_file(document.value) else None
+
+
+def _seems_meant(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return _MEANT.search(stream.read(262_144).decode("utf-8", "replace")) is not None
+    except OSError:
+        return False
+
 
 Format = Literal["text", "json", "github", "sarif"]
 # So many lines about one file are read by a person.
@@ -41,7 +116,6 @@ def _checked(name: str) -> Iterator[Checked]:
     if not os.path.isdir(name):  # noqa: PTH112 - pathlib is not needed yet
         yield _check(name)
         return
-    from strands_cli.cli.commands.checked_folder import files_in
 
     for one in files_in(name):
         yield check_agent_file(one.name) if one.kind == "agent" else _check(one.name)
@@ -49,7 +123,7 @@ def _checked(name: str) -> Iterator[Checked]:
 
 def check_agent_file(name: str) -> Checked:
     """Return what is found in a file with one agent, as `strands atomic validate` does."""
-    from strands_cli.agent_files.agent_checks import check_atomic
+    from strands_cli.app.agent_files import check_atomic
     from strands_cli.workflow.parts.agent_file import open_atomic
 
     try:
@@ -94,8 +168,8 @@ def _document(one: Checked) -> dict[str, Any]:
 def _use_lines(uses: Sequence[Use]) -> list[str]:
     if not uses:
         return []
-    from strands_cli.cli.text_layout import one_line
-    from strands_cli.planning.sentences.authority_sentences import use_lines
+    from strands_cli.cli.terminal_text import one_line
+    from strands_cli.planning.authority_sentences import use_lines
 
     # What a person is asked about is among those that are shown.
     shown = uses if len(uses) <= MOST_USES else sorted(uses, key=lambda use: not use.asks)[:MOST_USES]
@@ -107,7 +181,7 @@ def _use_lines(uses: Sequence[Use]) -> list[str]:
 def _print_annotations(findings: list[Finding], form: Format) -> None:
     from strands_cli.__about__ import __version__
     from strands_cli.cli.output.results import print_json, print_result
-    from strands_cli.cli.terminal.annotations import github_line, sarif_document
+    from strands_cli.cli.terminal.workflow_summary import github_line, sarif_document
 
     if form == "sarif":
         print_json(sarif_document(findings, __version__), is_ours=False)
@@ -142,7 +216,7 @@ def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
     from strands_cli.planning.plan_builder import build_plan
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.user_files.policy_files import load_policy
-    from strands_cli.yaml_files.file_source import folder_of
+    from strands_cli.yaml_files.document_reader import folder_of
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
     # What is installed matters to a workflow with tools.

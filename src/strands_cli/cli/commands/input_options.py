@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output.messages import say
 from strands_cli.errors import Code, Finding, UsageError
-from strands_cli.planning.run_inputs import WrittenValues
+from strands_cli.planning.row_planner import WrittenValues
 from strands_cli.planning.run_request import RunRequest
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.workflow.model import Loaded
     from strands_cli.workflow.sections import InputSpec
 
 BAD_VAR = Code(
@@ -146,7 +146,7 @@ def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
     Raises:
         UsageError: There is no terminal, or its input ended.
     """
-    from strands_cli.planning.run_inputs import resolve_inputs
+    from strands_cli.planning.row_planner import resolve_inputs
 
     if loaded.spec is None:
         return request
@@ -164,7 +164,7 @@ def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
 
 
 def _ask(name: str, spec: InputSpec) -> str:
-    from strands_cli.cli.terminal.keyboard import Keyboard
+    from strands_cli.cli.terminal.terminal_human import Keyboard
 
     about = f", {spec.description}" if spec.description else ""
     choices = f" [{' | '.join(map(str, spec.enum))}]" if spec.enum else ""
@@ -181,7 +181,7 @@ def _ask(name: str, spec: InputSpec) -> str:
 
 def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
     """Return what is wrong with an answer, with the message that a run would give."""
-    from strands_cli.planning.run_inputs import resolve_inputs
+    from strands_cli.planning.row_planner import resolve_inputs
     from strands_cli.workflow.sections import Inputs
     from strands_cli.yaml_files.document import Document
 

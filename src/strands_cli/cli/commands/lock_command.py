@@ -31,8 +31,8 @@ from strands_cli.texts.phrases import counted
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
     from strands_cli.lock.compare import Difference
-    from strands_cli.lock.format.lock_model import Lock, LockedServer
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.lock.lock_reader import Lock, LockedServer
+    from strands_cli.planning.plan_values import Plan
 
 
 def lock(
@@ -61,7 +61,7 @@ def lock(
 
     Example: strands lock report.yaml --diff
     """
-    from strands_cli.cli.commands.running.execution import json_on_failure
+    from strands_cli.cli.commands.running.run_command import json_on_failure
 
     if check + diff + bool(update) > 1:
         raise UsageError("--check, --diff and --update cannot be combined", fix="choose one")
@@ -88,7 +88,7 @@ def _place(spec: str | None) -> tuple[Path, Path | None]:
 
 def _is_packaged(spec: str) -> bool:
     """Return whether an argument names a workflow of an installed distribution, which is locked in this folder."""
-    from strands_cli.workflow.packaged.packaged_source import located
+    from strands_cli.workflow.packaged_listing import located
 
     return located(spec)[1] is not None
 
@@ -96,8 +96,7 @@ def _is_packaged(spec: str) -> bool:
 def _packaged_here(folder: Path, named: str | None) -> list[str]:
     """Return the packaged workflows to lock: the named one, and those of the lock that are still installed."""
     from strands_cli.catalog.packaged_files import find_packaged
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.lock_reader import lock_file, read_lock
 
     try:
         lock = read_lock(lock_file(folder))
@@ -132,11 +131,10 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
     from strands_cli.parts.named_parts import distributions_with_parts, parts_in_use
     from strands_cli.parts.notify_hooks import notify_part
     from strands_cli.parts.plugin_lock import locked_again
-    from strands_cli.planning.folders.workflow_folder import Planned, plan_folder
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.machine.lock_check import lock_of
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.planning.store_choice import chosen_place
+    from strands_cli.planning.run_request import RunRequest, chosen_place
+    from strands_cli.planning.workflow_folder import Planned, plan_folder
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
@@ -182,8 +180,7 @@ def _are_of_no_workflow(names: Sequence[str], commands: Sequence[str], catalog: 
 
 def _locked_distributions(folder: Path) -> list[str]:
     """Return the distributions of the existing lock."""
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.lock_reader import lock_file, read_lock
 
     try:
         lock = read_lock(lock_file(folder))
@@ -195,20 +192,18 @@ def _locked_distributions(folder: Path) -> list[str]:
 def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool) -> dict[str, LockedServer]:
     """Return the MCP servers: as they are once started, or as the existing lock has them."""
     from strands_cli.planning.machine.lock_check import servers_in
-    from strands_cli.planning.workflow_tools.tool_parts import with_parts
+    from strands_cli.planning.plan_values import with_parts
 
     if not any(servers_in(with_parts(plan.called())) for plan in plans):
         return {}
     from strands_cli.agents.mcp_definitions import lock_servers, servers_without_tools
 
     if mcp:
-        from strands_cli.cli.foreign_output import captured_logs
-        from strands_cli.cli.process import run_to_end
+        from strands_cli.cli.foreign_output import captured_logs, run_to_end
 
         with captured_logs(say):
             return run_to_end(lambda: lock_servers(plans))
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.lock_reader import lock_file, read_lock
 
     try:
         old = read_lock(lock_file(folder))
@@ -234,8 +229,7 @@ def _lock_again(spec: str | None) -> str:
 def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bool) -> int:
     """Show what differs from the existing lock."""
     from strands_cli.lock.compare import compare_locks
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.lock_reader import lock_file, read_lock
 
     file = lock_file(folder)
     old = read_lock(file)
@@ -258,9 +252,8 @@ def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bo
 def _write(folder: Path, now: Lock, update: Sequence[str], *, as_json: bool) -> int:
     """Write the lock, and report how it differs from the former one."""
     from strands_cli.lock.compare import compare_locks
-    from strands_cli.lock.format.lock_model import Lock, lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
-    from strands_cli.lock.format.lock_writer import render_lock
+    from strands_cli.lock.lock_reader import Lock, lock_file, read_lock
+    from strands_cli.lock.lock_writer import render_lock
 
     file = lock_file(folder)
     old: Lock | None = None

@@ -43,7 +43,7 @@ def new(
     """
     import shlex  # `--help` needs neither this nor what follows
 
-    from strands_cli.plugins.scaffold.new_workflow import NewWorkflow, make_workflow
+    from strands_cli.plugins.new_workflow import NewWorkflow, make_workflow
 
     if path.suffix not in ("", ".yaml", ".yml"):
         raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")

@@ -10,7 +10,7 @@ from strands_cli.cli.commands.command_options import RUNS_DIR, STORE
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.engine.store_port import RunStore
     from strands_cli.store_place import StorePlace
 
 
@@ -28,7 +28,7 @@ class StoreOptions:
         Raises:
             UsageError: Both are given, or the address is not that of a store.
         """
-        from strands_cli.planning.store_choice import chosen_place
+        from strands_cli.planning.run_request import chosen_place
 
         return chosen_place(self.runs_dir, self.store)
 

@@ -13,12 +13,12 @@ from strands_cli.cli.commands.watch_option import WATCH
 from strands_cli.cli.output.messages import error_document, say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
-from strands_cli.cli.text_layout import one_line
+from strands_cli.cli.terminal_text import one_line
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Bounds, Plan, PlannedAgent, PlannedTool
+    from strands_cli.planning.plan_values import Bounds, Plan, PlannedAgent, PlannedTool
 
 # The most characters that a line shows of a value, and of the input of a step.
 _TEXT, _INPUT = 120, 400
@@ -70,8 +70,8 @@ def _report(planned: Plan, *, quiet: bool) -> int:
 
 def plan_text(planned: Plan) -> str:
     """Return the plan as text."""
+    from strands_cli.planning.authority_sentences import authority_sections
     from strands_cli.planning.data_flow.planned_authority import authority_of
-    from strands_cli.planning.sentences.authority_sentences import authority_sections
 
     spec = planned.spec
     lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
@@ -111,8 +111,7 @@ def _tool_lines(tool: PlannedTool) -> list[str]:
 
 def _origin(tool: PlannedTool) -> str:
     """Return where a tool comes from; the tools of an MCP server are known once it is started."""
-    from strands_cli.planning.planned_tools.planned_tool import McpTool
-    from strands_cli.planning.planned_tools.tool_config import reached_by
+    from strands_cli.planning.planned_tool import McpTool, reached_by
 
     if not isinstance(tool, McpTool):
         return tool.describe()
@@ -196,7 +195,7 @@ def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
 
 
 def _tool_document(tool: PlannedTool) -> dict[str, Any]:
-    from strands_cli.planning.planned_tools.planned_tool import McpTool
+    from strands_cli.planning.planned_tool import McpTool
 
     return {
         "name": tool.name,
@@ -251,8 +250,8 @@ def _parts_mermaid(planned: Plan) -> list[str]:
                 inner = f"{within}{tool.ref}/" if tool.ref.startswith("workflow:") else within
                 draw(name, tool.parts, inner)
 
-    from strands_cli.planning.plan.plan_values import WorkflowTool, tools_in_step
-    from strands_cli.workflow.steps.step_models import AgentStep, CallStep
+    from strands_cli.planning.plan_values import WorkflowTool, tools_in_step
+    from strands_cli.workflow.steps import AgentStep, CallStep
 
     for placed in planned.spec.pattern.placed:
         step, caller = placed.step, _node(placed.key)

@@ -7,21 +7,244 @@ import errno
 import inspect
 import io
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
-from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE, HEADINGS, SYNONYMS, built_command
-from strands_cli.cli.commands.help_group import HelpGroup
-from strands_cli.cli.help_page import plugin_section
-from strands_cli.default_parts import COMMANDS, OURS
+from strands_cli.cli.help_page import UNLIMITED, fitted, plugin_section
+from strands_cli.default_parts import COMMANDS, DEFAULTS, OURS
 from strands_cli.errors import Interrupted, PluginFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
     from strands_cli.parts.named_parts import Part
+
+
+# Commands and groups whose help has headings and whole sentences, fitted to the terminal.
+
+
+ARGUMENTS, OPTIONS = "Arguments", "Options"
+
+
+class FittedHelp:
+    """A command or a group whose help is fitted to the terminal, with whole words and whole sentences."""
+
+    def full_help(self, ctx: Any) -> str:
+        """Return the help with each paragraph and each description on one line."""
+        ctx.terminal_width = ctx.max_content_width = UNLIMITED
+        return str(super().get_help(ctx))  # type: ignore[misc]
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, fitted to the terminal."""
+        return fitted(self.full_help(ctx)).rstrip("\n")
+
+
+class HelpCommand(FittedHelp, TyperCommand):
+    """A command whose options are below the headings that they name."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, the options by their headings, and those without one."""
+        sections: dict[str, list[tuple[str, str]]] = {ARGUMENTS: [], OPTIONS: []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            of_options = getattr(parameter, "rich_help_panel", None) or OPTIONS
+            if record is not None:
+                heading = ARGUMENTS if parameter.param_type_name == "argument" else of_options
+                sections.setdefault(heading, []).append(record)
+        sections[OPTIONS] = sections.pop(OPTIONS)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+class HelpGroup(FittedHelp, TyperGroup):
+    """A group that cuts no description; a subclass may put its commands below several headings."""
+
+    def headings(self) -> Mapping[str, Iterable[str]]:
+        """Return the names of the commands by the heading above them."""
+        return {"Commands": list(self.commands)}
+
+    def own_commands(self) -> dict[str, Any]:
+        """Return the commands that are shown, by name."""
+        return {name: command for name, command in self.commands.items() if not command.hidden}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of a name; the error for an unknown one names the closest command, or all of them."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as unknown:
+            shown: Any = unknown
+            message = getattr(shown, "message", None)
+            if message is not None and ctx.parent is not None:  # the program itself has suggestions of its own
+                plain = message.partition(" Did you mean")[0].rstrip(".")
+                shown.message = f"{plain}. {_commands_near(args[0], self.known_names())}"
+            raise
+
+    def known_names(self) -> list[str]:
+        """Return the names to suggest from."""
+        return list(self.own_commands())
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands below their headings, each with its first sentence."""
+        shown = self.own_commands()
+        width = max(map(len, shown), default=0)
+        for heading, names in self.headings().items():
+            rows = [(name.ljust(width), shown[name].get_short_help_str(UNLIMITED)) for name in names if name in shown]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+def _commands_near(name: str, commands: Iterable[str]) -> str:
+    close = did_you_mean(name, commands)
+    return f"Did you mean '{close}'?" if close else f"There are: {', '.join(commands)}"
+
+
+class App(typer.Typer):
+    """A group of commands in the making, with the settings that all of the program's groups share."""
+
+    def __init__(self, **attributes: Any) -> None:
+        shared: dict[str, Any] = {"cls": HelpGroup, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+        super().__init__(**{**shared, "no_args_is_help": True, **attributes})
+
+    def command(self, name: str | None = None, **attributes: Any) -> Any:
+        """Return a decorator that adds a command."""
+        return super().command(name, **{"cls": HelpCommand, **attributes})
+
+
+def group(about: str, commands: Mapping[str, Callable[..., Any]], **attributes: Any) -> App:
+    """Return a group of commands by their names."""
+    app = App(help=about, **attributes)
+    for name, command in commands.items():
+        app.command(name)(command)
+    return app
+
+
+# The core's commands by name; the module of a command is imported when the command is used.
+
+
+# The names of `default_parts.DEFAULTS` by the headings of the help.
+HEADINGS = {
+    "Workflows": ("run", "new", "validate", "plan", "explain", "trust", "schema"),
+    "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "store"),
+    "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
+    "This machine": ("list-supported", "completion"),
+}
+
+# Words of other programs, with the command that does here what they do there.
+SYNONYMS = {
+    "help": "--help",
+    "init": "new",
+    "create": "new",
+    "start": "run",
+    "exec": "run",
+    "check": "validate",
+    "lint": "validate",
+    "logs": "runs show",
+    "log": "runs show",
+    "show": "runs show",
+    "history": "runs list",
+    "ps": "runs list",
+    "diff": "runs diff",
+    "compare": "runs diff",
+    "stats": "runs stats",
+    "grep": "runs search",
+    "list": "list-tools",
+    "install": "plugin install",
+    "search": "list-tools",
+    "providers": "list-supported",
+    "agent": "atomic",
+    "test": "atomic test",
+    "policy": "explain policy",
+    "status": "runs list",
+    "cancel": "runs cancel",
+    "delete": "runs delete",
+    "uninstall": "plugin uninstall",
+    "version": "--version",
+    # Nothing here does what they do there, and no name that looks like them either.
+    "chat": "",
+    "ask": "",
+    "login": "",
+}
+
+
+OWN = DEFAULTS[COMMANDS]
+
+
+class CommandTable(Mapping[str, Any]):
+    """Every command of the core by name; a command is built when it is looked up."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            module, _, attribute = OWN[name].partition(":")
+            self._built[name] = built_command(name, getattr(import_module(module), attribute))
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(OWN)
+
+    def __len__(self) -> int:
+        return len(OWN)
+
+
+def built_command(name: str, value: Any) -> Any:
+    """Return the command or the group that an entry point of the group `strands_cli.commands` names.
+
+    Args:
+        value: A Typer application, whose only command without a callback is the command itself, or a function.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    around = App()
+    if isinstance(value, typer.Typer):
+        _fit(value)
+        only = value.registered_commands
+        if not (only or value.registered_groups or value.registered_callback or callable(value.info.callback)):
+            raise TypeError("it is a Typer application without a command")
+        if len(only) == 1 and not value.registered_groups and value.registered_callback is None:
+            command = copy(only[0])
+            command.name = name
+            around.registered_commands.append(command)
+        else:
+            around.add_typer(value, name=name)
+    elif callable(value) and not isinstance(value, type) and not hasattr(value, "make_context"):
+        around.command(name)(value)
+    else:
+        raise TypeError(f"it is {type(value).__name__}, not a Typer application or a function")
+    return get_group(around).commands[name]
+
+
+def _fit(app: typer.Typer) -> None:
+    """Give the groups and commands of an application the help of the program's own, unless they have classes."""
+    if isinstance(app, App):
+        return
+    app.rich_markup_mode = None
+    kind = app.info.cls
+    if not isinstance(kind, type) or kind is TyperGroup:
+        app.info.cls = HelpGroup
+    elif issubclass(kind, TyperGroup) and not issubclass(kind, HelpGroup):
+        app.info.cls = type(kind.__name__, (kind, HelpGroup), {})
+    if app.registered_callback is None and not app.info.invoke_without_command:
+        app.info.no_args_is_help = True
+    for command in app.registered_commands:
+        # Typer gives its own class to a command that names none.
+        command.cls = HelpCommand if command.cls in (None, TyperCommand) else command.cls
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _fit(group.typer_instance)
+
+
+COMMANDS_OF_CORE = CommandTable()
 
 
 # What a process can end with: of a larger number the system keeps the last eight bits, which may be 0.

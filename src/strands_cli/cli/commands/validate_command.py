@@ -76,7 +76,7 @@ def _schema_of_inputs(source: str) -> dict[str, Any]:
     """
     from strands_cli import app
     from strands_cli.planning.plan_builder import require_valid
-    from strands_cli.planning.workflow_tools.input_schemas import workflow_input_schema
+    from strands_cli.planning.plan_values import workflow_input_schema
 
     spec = require_valid(app.load(source))
     about = {"title": spec.name, "description": spec.description}

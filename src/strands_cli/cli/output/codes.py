@@ -49,7 +49,7 @@ def _declared_in(text: str) -> Iterator[Code]:
 
 def _packages_with_parts() -> Iterator[Path]:
     """Yield the folders of the packages that add commands, stores or other parts; none is imported."""
-    from strands_cli.catalog.distributions.module_files import find_package
+    from strands_cli.catalog.distributions.entry_points import find_package
     from strands_cli.catalog.distributions.scan import scan_installed
     from strands_cli.parts.named_parts import owners_of_packages
 

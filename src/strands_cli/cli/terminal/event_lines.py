@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections.abc import Callable
+from typing import TextIO
 
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import json_text
+from strands_cli.errors import ArtifactError
 from strands_cli.events import (
     Event,
     ModelCallStarted,
@@ -20,6 +26,46 @@ from strands_cli.events import (
     ToolProgress,
 )
 from strands_cli.texts.phrases import counted, duration, shortened, tool_calls, with_fix
+
+# Events as JSON Lines, in a file or on stdout.
+
+
+def event_writer(target: str | None, stdout: TextIO) -> list[Callable[[Event], None]]:
+    """Return a listener that writes JSON Lines to a file, or to stdout for `-`; no listener without a target."""
+    if target is None:
+        return []
+    stream, name = (stdout, "stdout") if target == "-" else (open_events(target), target)
+    writable = True
+
+    def write(event: Event) -> None:
+        nonlocal writable
+        if not writable:
+            return
+        try:
+            stream.write(json_text(event.as_dict()) + "\n")
+            stream.flush()
+        except (OSError, ValueError) as error:
+            # A run that has started matters more than its event log.
+            writable = False
+            reason = getattr(error, "strerror", None) or error
+            say(f"warning: events can no longer be written to {name}: {reason}; the run continues")
+
+    return [write]
+
+
+def open_events(target: str) -> TextIO:
+    """Open the file for events.
+
+    Raises:
+        ArtifactError: The file cannot be opened.
+    """
+    try:
+        # What a run has seen is for its user only.
+        return open(target, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
+    except OSError as error:
+        reason = error.strerror or error
+        raise ArtifactError(f"cannot write events to {target}: {reason}", fix="choose another file") from error
+
 
 # The most characters of the reason of a failed call; `runs show` has all of it.
 _REASON = 600

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import sys
+import threading
 import time
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
+from strands_cli.cli.output.messages import logs_json, real_stderr, say, write_error
 from strands_cli.cli.terminal.event_lines import activity_of, step_of
-from strands_cli.cli.terminal.live_block import dim
-from strands_cli.cli.terminal.streamed_text import StreamedText
-from strands_cli.cli.text_layout import fitted, one_line
+from strands_cli.cli.terminal.live_view import LogView, View
+from strands_cli.cli.terminal_text import fitted, one_line
 from strands_cli.events import (
     Event,
     ModelCallFinished,
@@ -24,11 +31,140 @@ from strands_cli.events import (
     ToolProgress,
     Usage,
 )
-from strands_cli.secrets.process_streams import redact_output
+from strands_cli.secrets.redactor import redact_output
 from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.workflow.sections import Budgets
+
+
+# The last rows of a text that streams, broken at the width of the terminal.
+
+
+# More than fits into any block; what is older is never shown again.
+KEPT_ROWS = 8
+KEPT_CHARACTERS = 8_000
+
+
+class StreamedText:
+    """Takes pieces at the cost of a list; the one that draws pays for the layout, once per character."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._kept = ""
+        self._rows: deque[str] = deque(maxlen=KEPT_ROWS)
+        self._open = ""  # the row that the next piece goes on with
+        self._is_inside = False  # whether that row begins inside a line
+        self._columns = 0
+
+    def feed(self, piece: str) -> None:
+        """Add a piece."""
+        self._pieces.append(piece)
+
+    def rows(self, columns: int, most: int) -> list[str]:
+        """Return up to `most` last rows that are not empty, each of printable text of at most `columns` columns."""
+        columns = max(2, columns)  # any character fits
+        new = "".join(self._pieces)[-KEPT_CHARACTERS:]
+        self._pieces.clear()
+        self._kept = (self._kept + new)[-KEPT_CHARACTERS:]
+        if columns != self._columns:
+            self._columns, new = columns, self._kept
+            self._rows.clear()
+            self._open, self._is_inside = "", False
+        self._lay_out(new)
+        rows = [*self._rows, self._open] if self._open.strip() else [*self._rows]
+        return rows[-most:] if most > 0 else []
+
+    def _lay_out(self, text: str) -> None:
+        first, *others = text.split("\n")
+        self._extend(first)
+        for line in others:
+            self._close()
+            self._is_inside = False
+            self._extend(line)
+
+    def _extend(self, text: str) -> None:
+        """Add text without a line end to the open row, and close each row that is full."""
+        rest = self._open + printable(text.replace("\t", "    "))
+        while True:
+            rest = rest.lstrip(" ") if self._is_inside else rest
+            row, _ = fitted(rest, self._columns)
+            if len(row) == len(rest) or not row:
+                self._open = row
+                return
+            row = _at_a_space(row, rest)
+            self._open, rest = row, rest[len(row) :]
+            self._close()
+            self._is_inside = True
+
+    def _close(self) -> None:
+        if self._open.strip():
+            self._rows.append(self._open.rstrip())
+        self._open = ""
+
+
+def _at_a_space(row: str, rest: str) -> str:
+    """Return a row without the word that it would break, unless the word is long."""
+    if rest[len(row)] == " ":
+        return row
+    whole, space, _ = row.rpartition(" ")
+    return whole + space if len(whole) > len(row) // 2 else row
+
+
+# A few lines that are drawn in place at the end of what a terminal shows.
+#
+# Between two writes the cursor is where the block begins. So the next writer, the shell after a SIGKILL too,
+# is where the block was, a terminal that breaks the lines of the block again keeps that place, and one code that erases
+# from there removes the block. A frame is one write, and leaves nothing switched on or off.
+
+
+# To the start of the line, and erase from there to the end of the screen.
+ERASE = "\r\x1b[J"
+_NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
+_ERASE_LINE = "\x1b[K"
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+
+
+def frame(lines: Sequence[str]) -> str:
+    """Return what draws a block at the cursor, over what is there, and returns the cursor; of no lines, an erasure."""
+    if not lines:
+        return ERASE
+    up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
+    drawn = f"{_ERASE_LINE}\n\r".join(lines)
+    # The terminal may have become narrower since it was asked: a line that wraps would move the block.
+    return f"{_NO_WRAP}\r{drawn}\x1b[J\r{up}{_WRAP}"
+
+
+def dim(text: str) -> str:
+    """Return a text that is drawn faint, unless `NO_COLOR` is set."""
+    return text if os.environ.get("NO_COLOR") else f"{_DIM}{text}{_PLAIN}"
+
+
+def terminal_size(stream: TextIO) -> tuple[int, int]:
+    """Return the columns and rows of the terminal at a stream; 80 and 24 where it does not say."""
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return 80, 24
+    return size.columns or 80, size.lines or 24
+
+
+def can_draw(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that understands these codes, with a person in front of it."""
+    if os.environ.get("TERM", "dumb") == "dumb" and "WT_SESSION" not in os.environ:
+        return False
+    return stream.isatty() and not os.environ.get("CI")
+
+
+def is_in_front(stream: TextIO) -> bool:
+    """Return whether the terminal is this process's to draw on: not while another job of the shell has it."""
+    if sys.platform == "win32":
+        return True
+    try:
+        return os.tcgetpgrp(stream.fileno()) == os.getpgrp()
+    except (OSError, ValueError):  # it is not the terminal that controls this process, so no shell shares it
+        return True
+
 
 MOST_STEPS = 4
 MOST_TEXT = 3
@@ -224,3 +360,156 @@ def whole_seconds(seconds: float) -> str:
 def _cut(text: str, width: int) -> str:
     """Return the start of a text as a line; a secret is hidden before it could be cut in two."""
     return fitted(printable(one_line(redact_output(text))), width)[0]
+
+
+# The lines of a run, and on a terminal a block below them that shows its progress in place.
+
+
+REDRAW_S = 0.125
+# How long a signal waits for another thread that draws.
+_PATIENCE_S = 0.2
+
+
+class Progress(Protocol):
+    """What a block shows."""
+
+    def lines(self, columns: int, rows: int) -> list[str]:
+        """Return the lines for a terminal of this size."""
+
+
+class BlockView(View):
+    """The same lines, and below them a block that says what goes on. A thread draws it."""
+
+    is_drawn = True
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__()
+        self._progress = progress
+        self._drawn = ""  # the frame on the terminal
+        self._over = threading.Event()
+        self._is_stopped = False  # by Ctrl-Z
+        self._ticker = threading.Thread(target=self._tick, daemon=True, name="strands-status")
+        self._before: Any = None  # the handler of SIGTSTP
+
+    def __enter__(self) -> Self:
+        self._take_stop_signal()
+        self._ticker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.settle()
+        if self._before is not None:
+            signal.signal(signal.SIGTSTP, self._before)
+
+    def settle(self) -> None:
+        """Remove the block for good."""
+        self._over.set()
+        with self._lock:
+            self._wipe()
+
+    def _print(self, text: str) -> None:
+        """Print one line where the block is, and the block below it, in one write; one that is not there can wait."""
+        block = self._frame() if self._drawn else ""
+        say(text, before=ERASE if self._drawn else "", after=block)
+        self._drawn = block
+
+    def pause(self) -> None:
+        """Remove the block while a question is shown."""
+        with self._lock:
+            self._wipe()
+            super().pause()
+
+    def before_notice(self) -> bytes:
+        """Return what makes room for a line that a signal writes."""
+        return ERASE.encode() if self._drawn else super().before_notice()
+
+    def _tick(self) -> None:
+        while not self._over.wait(REDRAW_S):
+            with self._lock:
+                self._draw()
+
+    def _draw(self) -> None:
+        block = self._frame()
+        if block != self._drawn:
+            write_error(block or ERASE)
+            self._drawn = block
+
+    def _frame(self) -> str:
+        """Return what draws the block as it is now; nothing where there is none, or no place for it."""
+        stream = real_stderr()
+        if self._paused or self._is_stopped or self._over.is_set() or not is_in_front(stream):
+            return ""
+        lines = self._progress.lines(*terminal_size(stream))
+        return frame(lines) if lines else ""
+
+    def _wipe(self) -> None:
+        if self._drawn:
+            write_error(ERASE)
+            self._drawn = ""
+
+    def _take_stop_signal(self) -> None:
+        """Remove the block before Ctrl-Z stops the process; `fg` shows it again."""
+        if not hasattr(signal, "SIGTSTP") or threading.current_thread() is not threading.main_thread():
+            return
+        if signal.getsignal(signal.SIGTSTP) == signal.SIG_DFL:
+            self._before = signal.signal(signal.SIGTSTP, self._stop)
+
+    def _stop(self, number: int, _frame: object) -> None:
+        self._is_stopped = True
+        # The other thread may hang in a write to a terminal that is itself stopped (Ctrl-S).
+        is_ours = self._lock.acquire(timeout=_PATIENCE_S)
+        if self._drawn:
+            with contextlib.suppress(OSError, ValueError):  # the terminal has gone
+                os.write(real_stderr().fileno(), ERASE.encode())
+            self._drawn = ""
+        if is_ours:
+            self._lock.release()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)  # returns when the process is continued
+        signal.signal(number, self._stop)
+        self._is_stopped = False
+
+
+class StatusView(BlockView):
+    """The lines of a run, and below them its totals, its steps, and the text that comes."""
+
+    def __init__(self, limits: Budgets | None = None) -> None:
+        self.progress = RunProgress(limits)
+        super().__init__(self.progress)
+
+    def loading(self, begins: RunStarted) -> None:
+        """Show the first line of the run, and what is done before it begins."""
+        with self._lock:
+            super().loading(begins)
+            self.progress.loading(begins.workflow)
+            self._draw()
+
+    def _show(self, event: Event) -> None:
+        self.progress.follow(event)
+        if line := self._line_for(event):
+            self.line(line)
+
+
+# Choose the view of a run that fits stderr: lines, lines with its progress below them, or JSON.
+
+
+@contextlib.contextmanager
+def open_view(
+    *, quiet: bool, verbose: bool, limits: Budgets | None = None, progress: Progress | None = None
+) -> Iterator[View]:
+    """Open the view that fits stderr: progress only on a terminal that can show it while nothing else streams.
+
+    Args:
+        quiet: Show no lines.
+        verbose: Show the text of models and the progress of tools as lines.
+        limits: The budgets of the run, of which the progress shows the used share.
+        progress: What the block shows in the place of the progress of a run.
+    """
+    if logs_json():
+        yield LogView(quiet=quiet, verbose=verbose)
+        return
+    if quiet or verbose or not can_draw(real_stderr()):
+        yield View(quiet=quiet, verbose=verbose)
+        return
+    with BlockView(progress) if progress is not None else StatusView(limits) as view:
+        yield view

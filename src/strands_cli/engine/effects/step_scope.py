@@ -28,8 +28,8 @@ from strands_cli.texts.canonical_json import digest_of
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.engine.journal.journal_rows import Row, RowKind
-    from strands_cli.policy.claims.resources import Touched
-    from strands_cli.policy.rules.tool_request import Request
+    from strands_cli.policy.resources import Touched
+    from strands_cli.policy.rule import Request
 
 
 @dataclass(slots=True)

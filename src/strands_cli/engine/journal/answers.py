@@ -6,7 +6,7 @@ import dataclasses
 
 from strands_cli.engine.journal.journal_rows import Question, Row
 from strands_cli.texts.phrases import joined
-from strands_cli.workflow.steps.approvals import meant_word
+from strands_cli.workflow.steps import meant_word
 from strands_cli.workflow.templates.regular_expressions import SlowPattern, fullmatch
 
 _STORED = {one.name for one in dataclasses.fields(Question)} - {"key", "call", "problem", "may_wait"}

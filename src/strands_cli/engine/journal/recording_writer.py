@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.outputs.artifacts import PRIVATE, write_artifact
-from strands_cli.workflow.files.recording_file import RecordedCall, RecordedTurn, dump_recording
+from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn, dump_recording
 
 
 def write_recording(path: Path, calls: Iterable[tuple[str, Mapping[str, Any], str]], *, force: bool) -> None:

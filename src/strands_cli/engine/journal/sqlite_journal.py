@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import errno
 import functools
 import hashlib
 import os
@@ -14,22 +15,116 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.engine.folder_lock import hold_run, is_run_held
-from strands_cli.engine.journal.empty_journal import (
-    FORMAT,
-    cannot_make,
-    empty_database,
-    has_no_more_than_a_journal,
-    is_part,
-    remove_part,
+from strands_cli.engine.journal.damaged_rows import (
+    LARGE_OUTPUT_BYTES,
+    json_text,
+    json_value,
+    row_of,
+    stored_texts,
+    usage_text,
 )
-from strands_cli.engine.journal.journal_files import DATABASE, OUTPUTS
 from strands_cli.engine.journal.journal_rows import Row, RowKind
-from strands_cli.engine.journal.row_texts import json_text, json_value, usage_text
-from strands_cli.engine.journal.storage_errors import StorageErrors
-from strands_cli.engine.journal.stored_columns import LARGE_OUTPUT_BYTES, row_of, stored_texts
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import CannotStore, RunRecordError
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.store_place import StorePlace
+
+# The names of the files of a run's journal.
+
+
+DATABASE = "journal.sqlite"
+OUTPUTS = "outputs"
+
+
+# The file of a journal without rows, and what a process leaves that dies while it makes one.
+
+
+FORMAT = 1
+
+# `key` and the column names are compatibility data: a test pins them.
+TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE effects (
+    key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, status TEXT NOT NULL, digest TEXT NOT NULL, attempt INTEGER NOT NULL,
+    output TEXT, output_file TEXT, usage TEXT NOT NULL, cost REAL, detail TEXT NOT NULL,
+    started_at REAL NOT NULL, ended_at REAL, position INTEGER PRIMARY KEY
+);
+"""
+
+
+def has_no_more_than_a_journal(directory: Path) -> bool:
+    """Return whether a folder has nothing but the lock and the journal of a run."""
+    try:
+        names = [entry.name for entry in directory.iterdir()]
+    except OSError:
+        return False
+    return all(name == "lock" or name.startswith(DATABASE) for name in names)
+
+
+def cannot_make(directory: Path, error: OSError) -> RunRecordError:
+    """Return the error for a run whose folder cannot be made: it exists, or the next one could not be made either."""
+    kind = RunRecordError if error.errno == errno.EEXIST else CannotStore
+    return kind(
+        f"cannot make the run's directory {directory}: {error.strerror or error}",
+        fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
+    )
+
+
+def remove_part(directory: Path) -> None:
+    """Remove what a process left that died while it made the journal; raise where that is whole."""
+    database = directory / DATABASE
+    if database.exists() and not is_part(database):
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            if connection.execute("PRAGMA user_version").fetchone() != (0,):
+                raise cannot_make(directory, FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)))
+    for part in directory.glob(f"{DATABASE}*"):  # what SQLite has beside it too: it would read it into the new one
+        part.unlink()
+
+
+def is_part(database: Path) -> bool:
+    """Return whether a file is the beginning of an empty journal, and not the whole of it."""
+    empty = empty_database()
+    return database.stat().st_size < len(empty) and empty.startswith(database.read_bytes())
+
+
+@functools.cache
+def empty_database() -> bytes:
+    """Return the file of a journal without rows: SQLite makes one in 4 ms and waits for the disk, a copy takes none."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(f"{TABLES} PRAGMA user_version = {FORMAT};")
+        made = bytearray(connection.serialize())
+    # In memory there is no write-ahead log: the versions for writing and reading of a database with one, as
+    # https://www.sqlite.org/fileformat.html#file_format_version_numbers has them.
+    made[18:20] = b"\2\2"
+    return bytes(made)
+
+
+# Errors of a journal's database and files as errors of its run.
+
+
+class StorageErrors:
+    """Turns errors of a damaged row or database into `RunRecordError`, and those of the disk into `CannotStore`.
+
+    A class, since a generator would cost more than the reading of a row.
+    """
+
+    __slots__ = ("_directory",)
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (sqlite3.Error, OSError, ValueError, TypeError, RecursionError)):
+            # Of the others, the journal is damaged, or a row cannot be stored.
+            is_storage = isinstance(error, (sqlite3.OperationalError, OSError))
+            raise (CannotStore if is_storage else RunRecordError)(
+                f"the journal in {self._directory} cannot be used: {error}",
+                fix="check the disk (space, permissions); where the journal is damaged, remove it: "
+                f"strands runs delete {self._directory.name}",
+            ) from error
+
 
 ROWS_AT_ONCE = 256
 

@@ -9,7 +9,7 @@ from strands_cli.engine.step_results import WithMore
 from strands_cli.errors import FileAtFault
 from strands_cli.events import Verdict
 from strands_cli.workflow.patterns.evaluator_optimizer import ENDS
-from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.steps import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects.concurrency import Job, Outcome
+from strands_cli.engine.effects.effect import Job, Outcome
 from strands_cli.engine.patterns.read_answers import ReadSchema, as_tasks
 from strands_cli.engine.step_results import after, with_unshown
 from strands_cli.errors import FileAtFault
-from strands_cli.workflow.steps.step_models import AgentStep, question_to
+from strands_cli.workflow.steps import AgentStep, question_to
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects.concurrency import Job, Outcome
+from strands_cli.engine.effects.effect import Job, Outcome
 from strands_cli.engine.step_inputs import keys_in
 from strands_cli.engine.step_results import StepResult, after, with_unshown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from strands_cli.catalog.distributions.named_objects import import_named
+from strands_cli.catalog.distributions.scan import import_named
 from strands_cli.engine.run import Run
 from strands_cli.workflow.pattern_model import PatternModel
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.patterns.read_answers import ReadSchema
 from strands_cli.errors import InvalidAnswer, RunFailed
-from strands_cli.workflow.steps.approvals import meant_word
-from strands_cli.workflow.steps.step_models import question_to
+from strands_cli.workflow.steps import meant_word, question_to
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.workflow.patterns.routing import RoutingConfig
-    from strands_cli.workflow.steps.step_models import GateStep
+    from strands_cli.workflow.steps import GateStep
 
 
 async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects.concurrency import Job, Outcome
+from strands_cli.engine.effects.effect import Job, Outcome
 from strands_cli.engine.step_results import StepResult
 from strands_cli.workflow.graph_paths import leading_to_each, reached
-from strands_cli.workflow.steps.step_models import GateStep
+from strands_cli.workflow.steps import GateStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal.run_parts import whole_of
-from strands_cli.engine.ports.store_port import StoredRun
+from strands_cli.engine.journal.journal_rows import whole_of
+from strands_cli.engine.store_port import StoredRun
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import RunStatus
 from strands_cli.texts.phrases import first_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
 
 # In seconds since the epoch: where the year 9999 ends, the last that a date of ours can name.

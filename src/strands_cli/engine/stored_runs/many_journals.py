@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
+    from strands_cli.engine.store_port import RunStore, StoredJournal
 
 
 def journals_of(store: RunStore, run_ids: Iterable[str]) -> Iterator[StoredJournal | RunRecordError]:

@@ -10,7 +10,7 @@ from strands_cli.errors import NotEquipped, UsageError, suggest
 from strands_cli.store_place import SOURCES, secret_reference
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import RunStore, StoreOpener
+    from strands_cli.engine.store_port import RunStore, StoreOpener
     from strands_cli.parts.named_parts import Part
     from strands_cli.store_place import StorePlace
 
@@ -58,7 +58,7 @@ def require_opener(place: StorePlace) -> None:
 
 
 def _imported(part: Part) -> StoreOpener:
-    from strands_cli.engine.ports.store_port import StoreOpener
+    from strands_cli.engine.store_port import StoreOpener
     from strands_cli.parts.named_parts import imported_with_methods
 
     return cast("StoreOpener", imported_with_methods(part, StoreOpener))
@@ -89,7 +89,7 @@ def _whole_address(address: str) -> str:
     """Return an address with the values of the secrets that it names, encoded for their place in it."""
     from urllib.parse import quote
 
-    from strands_cli.parts.plugin_secrets import read_any_secret
+    from strands_cli.parts.named_parts import read_any_secret
     from strands_cli.secrets.secret_sources import SecretFault, SecretReference
 
     while (found := secret_reference(address)) is not None:

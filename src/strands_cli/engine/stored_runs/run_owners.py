@@ -2,15 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol, cast
+import asyncio
+import contextlib
+import shlex
+from collections.abc import Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from strands_cli.default_parts import OURS, OWNERS, install_of
-from strands_cli.errors import NotEquipped
+from strands_cli.engine.store_port import StoredJournal
+from strands_cli.errors import HoldLost, NotEquipped, RunRecordError, UsageError
 from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
+    from strands_cli.engine.journal.journal_rows import Clock
+    from strands_cli.engine.store_port import RunStore, StoredJournal
+    from strands_cli.events import RunStatus
+
+
+# Cancels a stored run for good.
+
+
+STOP_S = 15.0
+
+
+def cancel_run(store: RunStore, run_id: str, clock: Clock) -> None:
+    """Stop the process of a run, if there is one, and record that the run is cancelled.
+
+    Raises:
+        UsageError: The run has ended.
+        RunRecordError: Its process cannot be asked to end, or does not end.
+    """
+    with contextlib.closing(_stopped(store, run_id, clock)) as journal:
+        _require_unended(run_id, journal.get("status"))  # it may have completed before it was asked to stop
+        journal.put(status="cancelled", reason="a person cancelled it", ended_at=clock.now())
+
+
+def _stopped(store: RunStore, run_id: str, clock: Clock) -> StoredJournal:
+    """Return the journal of a run, held; a run that moves between workers is stopped wherever it is."""
+    end = clock.monotonic() + STOP_S
+    while True:
+        status = store.read(run_id).status
+        _require_unended(run_id, status)
+        if status == "running":
+            store.stop(run_id, STOP_S)
+        try:
+            return store.open(run_id)
+        except RunRecordError:
+            # A worker has taken it meanwhile, and has not begun or has just begun.
+            if status not in ("queued", "running", "interrupted") or clock.monotonic() > end:
+                raise
+        store.stop(run_id, STOP_S)
+
+
+def _require_unended(run_id: str, status: RunStatus) -> None:
+    if status in ("completed", "cancelled"):
+        raise UsageError(f"the run {run_id} is {status}", fix="there is nothing to cancel")
+
+
+# Works on a run as long as its store lets this process hold it.
+
+
+Result = TypeVar("Result")
+
+
+async def while_held(journal: StoredJournal, work: Coroutine[Any, Any, Result]) -> Result:
+    """Await work on a run; cancel it when its store asks for that, or when another process may have taken the run over.
+
+    Raises:
+        HoldLost: It was cancelled for that reason.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    asked = asyncio.Event()
+
+    def stop() -> None:
+        asked.set()
+        task.cancel()
+
+    def ask() -> None:
+        loop.call_soon_threadsafe(stop)
+
+    journal.on_stop(ask)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not asked.is_set():
+            raise
+        raise await _reason(journal) from None
+
+
+async def _reason(journal: StoredJournal) -> HoldLost:
+    """Return why work on a run was stopped: a store that is lost refuses to store anything of it."""
+    try:
+        await journal.store()
+    except RunRecordError as error:
+        return HoldLost(error.message, fix=(error.fix or "").replace("resume RUN", f"resume {journal.run_id}"))
+    shown = shlex.join(["strands", "runs", "show", journal.run_id, *journal.place.words])
+    asked = HoldLost(f"a person has stopped the run {journal.run_id} elsewhere", fix=f"see what became of it: {shown}")
+    asked.is_asked = True
+    return asked
+
 
 # The fact of a journal that has the name of the owner.
 BELONGS_TO = "belongs_to"

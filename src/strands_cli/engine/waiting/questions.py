@@ -5,14 +5,213 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
-from strands_cli.engine.effects.budget import REUSED
+from strands_cli.config import user_data_dir
+from strands_cli.engine.effects.asked_questions import STAYS_UNTIL
+from strands_cli.engine.effects.budget import REUSED, worked_before
+from strands_cli.engine.effects.effect import LOST, UNDECIDED, WITHOUT
 from strands_cli.engine.journal.answers import misfit, stored_question
-from strands_cli.engine.journal.journal_rows import Answer, Clock, Journal, Question, Row
-from strands_cli.engine.waiting.cut_off_calls import store_worked
+from strands_cli.engine.journal.journal_rows import Answer, Clock, Journal, Question, Row, in_order_of_request
+from strands_cli.engine.step_results import tool_of
+from strands_cli.engine.store_port import StoredJournal
 from strands_cli.errors import UsageError, WaitingForPerson, suggest
+from strands_cli.events import DENY
+from strands_cli.hooks.hook_values import WaitingQuestion
+from strands_cli.store_place import StorePlace
 from strands_cli.texts.phrases import joined, shortened
-from strands_cli.workflow.steps.approvals import APPROVALS, is_approval, meant_word
+from strands_cli.texts.unicode_safety import printable
+from strands_cli.workflow.steps import APPROVALS, is_approval, meant_word
+
+# The person where there is none: questions wait, a default is taken after a short time, and calls may be denied.
+
+
+# How long a gate with a default is waited for at most; a run with a longer one ends, and a later `resume` answers it.
+MOST_WAIT_S = 30.0
+
+
+class NoPerson:
+    """Answers for a person who is absent, as the engine's port `Human`.
+
+    Args:
+        denies: Whether calls that would ask are denied; gates and the questions of tools wait still.
+        stays: Whether the run waits here for the default of a gate whose time is short.
+        tell: Takes a line about that.
+    """
+
+    def __init__(
+        self,
+        *,
+        denies: bool = False,
+        stays: bool = True,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self._denies = denies
+        self._stays = stays
+        self._tell = tell
+
+    async def ask(self, question: Question) -> Answer:
+        """Return that the question waits, that the run stays for its default, or that its call is denied."""
+        if question.kind == "approval" and self._denies:
+            return Answer("nobody", by=DENY)
+        if not question.may_wait:
+            return Answer("nobody", by="")
+        wait_s, default = question.timeout_s, question.default
+        if not self._stays or default is None or wait_s is None or wait_s > MOST_WAIT_S:
+            return Answer("waiting")
+        if self._tell is not None:
+            self._tell(f"  waits {wait_s:g} s for {question.key}, where no person can answer; then: {default}")
+        return Answer("stays")
+
+
+# Answers that one process stores for another, which works on the run and waits for the default of a question.
+
+
+# The fact of a run that is the answer to the question with the key behind it.
+_OFFERED = "offered_answer:"
+
+
+def stays_until(question: Row) -> float | None:
+    """Return until when a process waits for the default of a question; None where none does."""
+    until: float | None = question.detail.get(STAYS_UNTIL)
+    return until
+
+
+def offer_answer(journal: Any, question: Row, answer: Answer) -> bool:
+    """Store an answer for the process that holds the run; return whether the journal's store can do that."""
+    offer = getattr(journal, "offer", None)
+    if offer is not None:
+        offer(**{f"{_OFFERED}{question.key}": {"asked_at": question.started_at, "answer": answer.stored()}})
+    return offer is not None
+
+
+def offered_answer(journal: Journal, key: str) -> Answer | None:
+    """Return the answer that another process has stored for a question since it waits."""
+    stored, row = journal.get(f"{_OFFERED}{key}"), journal.row(key)
+    if stored is None or row is None or row.status != "waiting" or row.started_at != stored["asked_at"]:
+        return None
+    return Answer("answered", **stored["answer"])
+
+
+# What a person decides about calls that did not end, or whose object is gone: redo, skip, give up.
+
+
+def open_decisions(journal: Journal) -> list[Row]:
+    """Return the calls that only a person can decide on."""
+    return [row for row in journal.rows("tool") if row.status == "started" and row.detail.get(UNDECIDED)]
+
+
+def cut_off_call(journal: Journal, key: str) -> Row:
+    """Return a call that began and did not end.
+
+    Raises:
+        UsageError: The key does not name such a call.
+    """
+    row = journal.row(key)
+    if row is not None and row.kind == "tool" and row.status == "started":
+        return row
+    cut_off = [row.key for row in journal.rows("tool") if row.status == "started"]
+    if row is not None:
+        raise UsageError(f"{key} is {row.status}; there is nothing to decide", fix=_among(key, cut_off))
+    raise UsageError(f"the run has no {key}", fix=_among(key, cut_off))
+
+
+def _among(key: str, cut_off: list[str]) -> str | None:
+    known = f"these wait for a decision: {', '.join(cut_off)}" if cut_off else "no call of the run waits for a decision"
+    return suggest(key, cut_off, known)
+
+
+async def redo_call(journal: Journal, call: Row) -> None:
+    """Record that a call is made again when the run is resumed."""
+    store_worked(journal)
+    detail = {**_facts(call), "error": "cut off; a person decided to do it again"}
+    if LOST in call.detail:
+        detail |= {
+            WITHOUT: call.detail[LOST],
+            "error": "its object is lost; a person decided to make it with a new one",
+        }
+    await journal.write(dataclasses.replace(call, status="failed", detail=detail))
+
+
+async def skip_call(journal: Journal, clock: Clock, call: Row, result: Any) -> None:
+    """Record the result of a call: a whole tool result, a text, or JSON."""
+    store_worked(journal)
+    whole = isinstance(result, dict) and result.get("status") in ("success", "error") and _is_content(result)
+    block = {"text": result} if isinstance(result, str) else {"json": result}
+    output = (
+        {name: result[name] for name in ("status", "content")} if whole else {"status": "success", "content": [block]}
+    )
+    detail = {**_facts(call), "decision": "skip", "rule": "given by a person"}
+    await journal.write(dataclasses.replace(call, status="done", output=output, detail=detail, ended_at=clock.now()))
+
+
+def _facts(call: Row) -> dict[str, Any]:
+    """Return what the row keeps of the call for those who look at the run."""
+    return {name: value for name, value in call.detail.items() if name not in (UNDECIDED, LOST)}
+
+
+def _is_content(result: dict[str, Any]) -> bool:
+    content = result.get("content")
+    return isinstance(content, list) and all(isinstance(block, dict) for block in content)
+
+
+def give_up(journal: Journal, clock: Clock, calls: Iterable[Row]) -> str:
+    """Record that the run has failed with these interrupted calls; return the reason."""
+    reason = f"a person gave up on {', '.join(call.key for call in calls)}"
+    store_worked(journal)
+    journal.put(status="failed", reason=reason, ended_at=clock.now())
+    return reason
+
+
+async def decide_calls(journal: Journal, clock: Clock, decisions: Mapping[str, tuple[Any, ...]]) -> list[str]:
+    """Store what is decided about the cut-off calls of some tools; return the tool of each cut-off call of the run.
+
+    Args:
+        decisions: `redo`, `skip` with the result, or `fail`, by the name of the tool.
+    """
+    calls, given_up = open_decisions(journal), []
+    for call in calls:
+        what, *given = decisions.get(tool_of(call.key), ("",))
+        if what == "redo":
+            await redo_call(journal, call)
+        elif what == "skip":
+            await skip_call(journal, clock, call, *given)
+        elif what == "fail":
+            given_up.append(call)
+    if given_up:
+        give_up(journal, clock, given_up)
+    return [tool_of(call.key) for call in calls]
+
+
+def store_worked(journal: Journal) -> None:
+    """Store how long a killed process worked, before a new row makes the time until now look like work."""
+    journal.put(worked_s=worked_before(journal), session_started_at=None)
+
+
+def rows_before(journal: Journal, key: str, steps: Collection[str] = ()) -> list[Row]:
+    """Return the rows that a new run from `key` on takes over: those finished earlier, without the steps around it.
+
+    The rows are marked as reused, since the other run has paid for them. A step that failed before its first effect
+    has no row; everything that is finished is before it.
+
+    Args:
+        steps: The keys of the workflow's steps.
+
+    Raises:
+        UsageError: The run does not have the key.
+    """
+    rows = in_order_of_request(journal.rows())
+    places = [place for place, row in enumerate(rows) if row.key == key]
+    if not places and key.partition("#")[0] in steps:
+        places = [len(rows)]
+    if not places:
+        keys = [row.key for row in rows]
+        steps = ", ".join(one for one in keys if "/" not in one)
+        raise UsageError(f"the run has no {key}", fix=suggest(key, keys, f"its steps are: {steps}"))
+    before = [row for row in rows[: places[0]] if row.status == "done" and not key.startswith(f"{row.key}/")]
+    return [dataclasses.replace(row, detail={**row.detail, REUSED: True}) for row in before]
+
 
 # What a condition compares with to refuse; any other answer then approves.
 REFUSALS = ("rejected", "reject", "no", "n", "denied", "deny", "refused", "refuse", "cancel", "stop", "abort")
@@ -176,3 +375,45 @@ async def give_answer(
         asked = ((row.key, str(row.detail.get("prompt", ""))) for row in open_questions(journal))
         left = [WaitingForPerson.for_answer(*one).message for one in asked]
         journal.put(reason="; ".join(left) or ANSWERED)
+
+
+# What a stored run waits for, as it is sent to a person who is elsewhere: questions with the commands that answer.
+
+
+_CUT_OFF = "it was running when the process ended: redo, skip or fail?"
+_LOST = "the state of its object is lost, which was in a process that has ended: redo it with a new one, skip or fail?"
+MOST_CHARACTERS = 1000
+
+
+def prompt_of(call: Row) -> str:
+    """Return the question about a call that only a person can decide on; its row has none."""
+    return _LOST if LOST in call.detail else _CUT_OFF
+
+
+def waiting_questions(journal: StoredJournal, redact: Callable[[str], str]) -> tuple[WaitingQuestion, ...]:
+    """Return what a run waits for; its texts are redacted, escaped and cut, so that they can be shown anywhere."""
+    rows = [*open_questions(journal), *open_decisions(journal)]
+    return tuple(_question(row, journal, redact) for row in rows)
+
+
+def _question(row: Row, journal: StoredJournal, redact: Callable[[str], str]) -> WaitingQuestion:
+    kind = "decision" if row.kind == "tool" else str(row.detail.get("kind"))
+    prompt = prompt_of(row) if row.kind == "tool" else str(row.detail.get("prompt") or "")
+    ways = ways_to_answer(journal.run_id, row)
+    commands = tuple(redact(portable_command(*words, store=journal.place)) for words in ways)
+    answer = None if row.kind == "tool" else natural_answer(row)
+    return WaitingQuestion(row.key, kind, sendable(prompt, redact), answer and sendable(answer, redact), commands)
+
+
+def sendable(text: str, redact: Callable[[str], str]) -> str:
+    """Return a text as it may be sent: without secrets, hidden characters escaped, and cut."""
+    return shortened(printable(redact(text)), MOST_CHARACTERS)
+
+
+def portable_command(*words: str, store: StorePlace) -> str:
+    """Return a command line that works in any folder, and without the variables of this process."""
+    try:
+        is_default = StorePlace(user_data_dir({}) / "runs") == store
+    except UsageError:
+        is_default = False
+    return shlex.join(["strands", *words, *([] if is_default else store.words)])

@@ -10,18 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from strands_cli.planning.plan.places import place_of
-from strands_cli.planning.planned_tools.tool_config import reached_by, secrets_in
+from strands_cli.planning.plan_values import place_of
+from strands_cli.planning.planned_tool import reached_by, secrets_in
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import canonical_json
-from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.steps import AgentStep
 from strands_cli.yaml_files.document import escape
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.plan_values import Plan
     from strands_cli.workflow.model import WorkflowSpec
     from strands_cli.workflow.sections import Secret
-    from strands_cli.workflow.steps.tool_entries import McpServer, ToolEntry
+    from strands_cli.workflow.steps import McpServer, ToolEntry
 
 # In a tool's `config`: addresses that are not public and may be reached all the same.
 PRIVATE = "allow_private"

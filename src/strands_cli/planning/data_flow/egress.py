@@ -2,16 +2,121 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
+from urllib.parse import urlsplit
 
+from strands_cli.errors import Code, Finding
 from strands_cli.planning.data_flow.authority import host_and_port
-from strands_cli.planning.plan.plan_values import Plan, PlannedAgent, PlannedTool
-from strands_cli.planning.planned_tools.planned_tool import McpTool
-from strands_cli.planning.planned_tools.tool_config import EVERY, HOSTS, listed, reached_by, secrets_in
-from strands_cli.planning.workflow_tools.tool_parts import agents_in, with_parts
+from strands_cli.planning.plan_values import Plan, PlannedAgent, PlannedTool, agents_in, with_parts
+from strands_cli.planning.planned_tool import EVERY, HOSTS, McpTool, listed, reached_by, secrets_in
 from strands_cli.providers import ModelSettings
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.workflow.checks.check_sections import GRPC_PORT, address_for_http
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.sections import Otel
+from strands_cli.yaml_files.document import Document
+
+# Where the traces of a run go: by its workflow, and where that says nothing by the variables of OpenTelemetry.
+
+
+NO_EXPORTER = Code(
+    "no-exporter",
+    "`telemetry.otel` sends traces by OTLP, and the OTLP exporter is not installed.",
+    "pip install 'strands-cli[otel]', or run without traces: OTEL_SDK_DISABLED=true",
+    18,
+)
+
+INSTALL = "pip install 'strands-cli[otel]'"
+_PATH = "/v1/traces"
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_AT_HOME = "http://localhost:4318"
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where spans go: to the console, or to a URL; `with_headers` also with the headers that the environment names.
+
+    With `is_held` the URL is the word of others, so that a name that looks public must lead to a public place.
+    """
+
+    kind: Literal["console", "otlp"]
+    url: str = ""
+    with_headers: bool = True
+    is_held: bool = False
+
+
+def destination_of(otel: Otel | None, environ: Mapping[str, str]) -> Destination | None:
+    """Return where the spans of a run go, None where nothing is traced.
+
+    The variables are those of https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. What
+    the workflow says has precedence over them, except over `OTEL_SDK_DISABLED`. The headers of the environment are
+    often a key: they go where the environment says, not to the endpoint that a file names.
+    """
+    if otel is None or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    usual = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or _with_path(
+        environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or _AT_HOME
+    )
+    if otel.endpoint == "console":
+        return Destination("console")
+    if otel.endpoint is not None:
+        url = _with_path(otel.endpoint)
+        return Destination("otlp", url, _origin(url) == _origin(usual))
+    exporter = environ.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower()
+    if exporter == "none":
+        return None
+    return Destination("console") if exporter == "console" else Destination("otlp", usual)
+
+
+def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what keeps the traces that a workflow asks for from being sent."""
+    otel = spec.telemetry.otel
+    destination = destination_of(otel, environ)
+    if destination is not None and destination.kind == "otlp" and not _has_exporter():
+        message = "telemetry.otel sends traces by OTLP, and what does that is not installed"
+        fix = f"{INSTALL}; or run without traces: OTEL_SDK_DISABLED=true"
+        yield Finding(NO_EXPORTER, message, document.where("/telemetry/otel"), fix)
+    elif otel is not None and destination is not None and destination.kind == "otlp":
+        for message, fix in _meant_for_grpc(otel.endpoint, environ):
+            yield Finding(GRPC_PORT, message, document.where("/telemetry/otel/endpoint"), fix, "warning")
+
+
+def _meant_for_grpc(written: str | None, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what the environment says of gRPC, and what to set; the address of a file is checked with the file."""
+    name, address = next(((one, environ[one]) for one in _ENDPOINTS if environ.get(one)), ("", ""))
+    meant = address_for_http(address)
+    if written is None and meant:
+        yield f"traces are sent by OTLP over HTTP, and {name} has port 4317, that of gRPC", f"set {name}={meant}"
+        return
+    protocol = next((one for one in _PROTOCOLS if environ.get(one)), "")
+    has_usual_port = re.search(r":431[78](?!\d)", written or address) is not None
+    if environ.get(protocol, "").strip().lower() == "grpc" and not has_usual_port:
+        fix = f"set {protocol}=http/protobuf, and write the collector's port for HTTP, usually 4318"
+        yield f"traces are sent by OTLP over HTTP, and {protocol}=grpc asks for gRPC", fix
+
+
+def _has_exporter() -> bool:
+    """Return whether the exporter is installed, without importing it."""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _with_path(url: str) -> str:
+    """Return the URL for traces; what is named is usually that of all signals."""
+    return url if url.rstrip("/").endswith(_PATH) else url.rstrip("/") + _PATH
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme.lower(), parts.netloc.lower()
+
 
 # Their values are often keys.
 _TRACE_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
@@ -100,7 +205,6 @@ def _tools(plan: Plan) -> Iterator[Outgoing]:
 
 def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
     from strands_cli.addresses.written_places import is_local
-    from strands_cli.planning.data_flow.telemetry_destination import destination_of
 
     destination = destination_of(plan.spec.telemetry.otel, environ)
     if destination is not None and destination.kind == "otlp":

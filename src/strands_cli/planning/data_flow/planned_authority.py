@@ -1,25 +1,120 @@
 """The authority of a plan: what it starts, reads and opens, who gets each, what leaves, and what a person is asked."""
 
+# Strings and os.path, as the uses beside it have them.
+# ruff: noqa: PTH113, PTH118, PTH122
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from strands_cli.errors import StrandsCliError
 from strands_cli.planning.data_flow.authority import OF_MODELS, Use, is_outside, uses_in
 from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
-from strands_cli.planning.data_flow.exposure import PRIVATE_DATA_SENT
-from strands_cli.planning.data_flow.foreign_workflows import foreign_place, foreign_reason
-from strands_cli.planning.data_flow.injection_paths import RISKY_COMBINATION
-from strands_cli.planning.data_flow.local_code import code_named_in
+from strands_cli.planning.data_flow.exposure import PRIVATE_DATA_SENT, RISKY_COMBINATION
 from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
-from strands_cli.planning.plan.plan_values import Plan
-from strands_cli.planning.planned_tools.planned_tool import McpTool
-from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
+from strands_cli.planning.plan_values import Plan, all_workflows_in, with_parts
+from strands_cli.planning.planned_tool import McpTool
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import digest_of
+from strands_cli.workflow.packaged_listing import project_root
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan_values import Plan
+
+
+# Which workflows are not a person's own: those of packages, those outside the project, those changed under a lock.
+
+
+# Installers write here what others have made, also where a virtual environment is inside a project.
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+def foreign_reason(plan: Plan, digest: str) -> str:
+    """Return why a workflow is not the person's own, as a clause after "it"; empty for their own.
+
+    Args:
+        digest: That of what the workflow uses, which a lock has.
+    """
+    return foreign_place(plan) or ("uses other things than its lock has" if _differs_from_lock(plan, digest) else "")
+
+
+def foreign_place(plan: Plan) -> str:
+    """Return why the place of a workflow is not the person's own, as a clause after "it"; empty for their own.
+
+    Their own are those in the project folder: the working directory and below, or the git work tree around it.
+    """
+    if plan.packaged:
+        return f"is the file of a package, {plan.packaged}"
+    # One without a file belongs to its folder: a text, standard input, or the workflow around one agent.
+    place = Path(os.path.realpath(plan.base_dir if plan.file.startswith("<") else plan.file))
+    root = project_root(Path.cwd())
+    if not place.is_relative_to(root):
+        return f"is outside the project folder {root}"
+    return "is in a folder of installed packages" if is_installed(place.relative_to(root)) else ""
+
+
+def is_installed(file: Path) -> bool:
+    """Return whether a file is where installers write."""
+    return not _INSTALLED.isdisjoint(file.parts)
+
+
+def _differs_from_lock(plan: Plan, digest: str) -> bool:
+    from strands_cli.lock.lock_reader import lock_file
+
+    file = lock_file(plan.project)
+    if not file.is_file():
+        return False
+    from strands_cli.lock.lock_reader import read_lock
+
+    with suppress(StrandsCliError):  # a broken lock is reported where it is compared
+        lock = read_lock(file)
+        known = lock.workflows.get(Path(plan.file).name) if lock is not None else None
+        return known is not None and known.authority != digest
+    return False
+
+
+# The code in the folder of a workflow that the words of a command name, by its content.
+
+
+_SUFFIXES = frozenset(
+    {".bat", ".cjs", ".cmd", ".jar", ".js", ".mjs", ".php", ".pl", ".ps1", ".py", ".pyz", ".rb", ".sh", ".ts", ".wasm"}
+)
+
+
+def code_named_in(command: str, folder: Path) -> list[str]:
+    """Return the files of code in a folder that a command names, each with its digest.
+
+    A word names a file, as `./run` and `server.py`, or a module, as in `python -m server`; so do the words inside a
+    word, as in `sh -c './run now'`. A file is code if its suffix says so or it may be executed: data may change.
+    """
+    from strands_cli.catalog.installed_files import digest_of_file
+
+    found = {os.path.relpath(file, folder): file for word in _words(command) for file in _files(word, folder)}
+    return [f"{name.replace(os.sep, '/')} {digest_of_file(file)}" for name, file in sorted(found.items())]
+
+
+def _words(command: str) -> set[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    return {*words, *command.split(), *(part.strip("'\";&|()") for word in words for part in word.split())}
+
+
+def _files(word: str, folder: Path) -> Iterator[str]:
+    for name in (word, word.replace(".", os.sep) + ".py", os.path.join(word.replace(".", os.sep), "__main__.py")):
+        path = os.path.join(os.path.realpath(folder), name)
+        if "\0" not in name and _is_code(path) and not is_outside(os.path.realpath(path), folder):
+            yield path
+
+
+def _is_code(path: str) -> bool:
+    return os.path.isfile(path) and (os.path.splitext(path)[1].lower() in _SUFFIXES or os.access(path, os.X_OK))
 
 
 @dataclass(frozen=True, slots=True)

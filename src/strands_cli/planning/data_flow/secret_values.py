@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, Where
-from strands_cli.planning.planned_tools.planned_tool import McpTool, PythonTool
-from strands_cli.planning.planned_tools.tool_config import secrets_in
-from strands_cli.planning.workflow_tools.tool_parts import with_parts
+from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, Where, did_you_mean
+from strands_cli.planning.data_flow.authority import entries_of
+from strands_cli.planning.data_flow.egress import check_telemetry
+from strands_cli.planning.data_flow.exposure import check_exposure, check_networks
+from strands_cli.planning.plan_values import with_parts
+from strands_cli.planning.planned_tool import McpTool, PythonTool, secrets_in
+from strands_cli.workflow.sections import Secret
+from strands_cli.workflow.steps import CallStep
+from strands_cli.yaml_files.document import Document
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import PlannedTool, ResolvedWorkflow
+    from strands_cli.errors import Severity, Where
+    from strands_cli.planning.plan_values import PlannedTool, ResolvedWorkflow
     from strands_cli.providers import ModelSettings
     from strands_cli.secrets.secret_sources import SecretReference
     from strands_cli.workflow.model import WorkflowSpec
     from strands_cli.workflow.sections import Secret
+    from strands_cli.yaml_files.document import Document
+
 
 MISSING_SECRET = Code(
     "missing-secret",
@@ -48,9 +56,8 @@ def check_secrets(plan: ResolvedWorkflow, places: Sequence[Where], environ: Mapp
     """
     if not plan.spec.env.secrets:
         return
-    from strands_cli.parts.plugin_secrets import require_any_source
-    from strands_cli.secrets.secret_sources import SecretFault, is_short_here
-    from strands_cli.secrets.short_secrets import short_secret
+    from strands_cli.parts.named_parts import require_any_source
+    from strands_cli.secrets.secret_sources import SecretFault, is_short_here, short_secret
 
     taken = secret_takers(plan)
     for secret, where in zip(plan.spec.env.secrets, places, strict=False):
@@ -137,8 +144,7 @@ def read_secrets(
     """
     if not plan.spec.env.secrets:
         return {}
-    from strands_cli.parts.named_parts import NamedIn
-    from strands_cli.parts.plugin_secrets import read_any_secret
+    from strands_cli.parts.named_parts import NamedIn, read_any_secret
     from strands_cli.secrets.secret_sources import SecretFault
 
     environ = os.environ if environ is None else environ
@@ -191,3 +197,151 @@ def _reference(secret: Secret, folder: Path, places: Mapping[str, str] = Mapping
 def _tools_of(plan: ResolvedWorkflow) -> list[PlannedTool]:
     tools = with_parts(plan.called(), of_others=False)
     return list({tool.identity: tool for tool in tools}.values())
+
+
+# Secrets that tools need and `env.secrets` does not name: an error, unless the workflow takes variables for them.
+
+
+UNNAMED_SECRET = Code(
+    "unnamed-secret",
+    "A tool needs a secret that `env.secrets` does not name. The run does not begin, unless `env.take_variables` lets "
+    "the tool have the variable of that name.",
+    "Name it under `env.secrets`.",
+    18,
+)
+
+
+def with_unnamed_secrets(
+    spec: WorkflowSpec, called: Sequence[PlannedTool], document: Document
+) -> tuple[WorkflowSpec, list[Finding]]:
+    """Return a workflow that has every secret which its tools need, where it need not name it, and the findings.
+
+    Each is a variable of its name. Questions, the plan, the permission check and redaction see it as if it were named.
+    """
+    tools = list(with_parts(called, of_others=False))
+    findings = list(check_unnamed(spec, document, tools))
+    names = _unnamed(spec, tools) if _takes_variables(spec, document) else ()
+    if not names:
+        return spec, findings
+    env = spec.env.model_copy(update={"secrets": (*spec.env.secrets, *(Secret(key=name) for name in names))})
+    return spec.model_copy(update={"env": env}), findings
+
+
+def check_unnamed(
+    spec: WorkflowSpec, document: Document, tools: Iterable[PlannedTool], severity: Severity = "error"
+) -> Iterator[Finding]:
+    """Yield a finding for each secret that a tool needs and the file does not name.
+
+    Args:
+        severity: That of the findings; where the workflow takes variables they are warnings.
+    """
+    if _is_around_an_agent(document):
+        return
+    for name, tool in _unnamed(spec, tools).items():
+        yield _finding(name, tool, spec, document.where(_place_of(tool, spec)), severity)
+
+
+def require_named(spec: WorkflowSpec, loaded: Iterable[tuple[PlannedTool, Mapping[str, Any]]]) -> None:
+    """Check that a workflow names what custom Python needs, which may show only when it is imported.
+
+    Args:
+        loaded: Each tool, with what it claims.
+
+    Raises:
+        NotEquipped: it does not.
+    """
+    named = _named(spec)
+    needing = [(tool, name) for tool, claims in loaded for name in tool.secrets(claims, needed=True)]
+    python = [(tool, name) for tool, name in needing if isinstance(tool, PythonTool) and name not in named]
+    if findings := [_finding(name, tool, spec) for tool, name in python]:
+        raise NotEquipped("the workflow cannot run: its tools need secrets", findings=findings)
+
+
+def _finding(
+    name: str, tool: PlannedTool, spec: WorkflowSpec, where: Where | None = None, severity: Severity = "error"
+) -> Finding:
+    fix = f"name it: env: {{secrets: [{{key: {name}}}]}}"
+    if close := did_you_mean(name, _named(spec)):
+        fix += f"; or did you mean to name '{close}' so?"
+    message = f"the tool '{tool.name}' needs the secret '{name}', which the workflow does not name"
+    if where is not None and spec.env.take_variables:
+        message, severity = f"{message}; it gets the variable {name}", "warning"
+    return Finding(UNNAMED_SECRET, message, where, fix, severity)
+
+
+def _named(spec: WorkflowSpec) -> list[str]:
+    return [secret.name or secret.key for secret in spec.env.secrets]
+
+
+def _takes_variables(spec: WorkflowSpec, document: Document) -> bool:
+    return spec.env.take_variables or _is_around_an_agent(document)
+
+
+def _is_around_an_agent(document: Document) -> bool:
+    return document.file.startswith("<atomic ")  # an agent file has no section for secrets
+
+
+def _unnamed(spec: WorkflowSpec, tools: Iterable[PlannedTool]) -> dict[str, PlannedTool]:
+    """Return each secret that is not named, with the first tool that needs it."""
+    named = _named(spec)
+    found: dict[str, PlannedTool] = {}
+    for tool in tools:
+        # What a configuration or a server names is an error of its own.
+        by_config = secrets_in(tool.config, tool.record.config_schema)
+        for name in tool.secrets(needed=True) if tool.decision.effect != "deny" else ():
+            if name not in named and name not in by_config:
+                found.setdefault(name, tool)
+    return found
+
+
+def _place_of(tool: PlannedTool, spec: WorkflowSpec) -> str:
+    """Return where the file lists or calls a tool."""
+    for pointer, entry in entries_of(spec):
+        if tool.ref == entry.tool or tool.name == entry.as_:
+            return pointer
+    for placed in spec.pattern.placed:
+        if isinstance(placed.step, CallStep) and placed.step.tool == tool.ref:
+            return placed.at("tool")
+    return "/tools"
+
+
+# What a workflow reads and sends, as findings: of a whole plan, and as far as the file alone shows it.
+
+
+def check_data_flow(
+    workflow: ResolvedWorkflow,
+    document: Document,
+    environ: Mapping[str, str],
+    unnamed: Sequence[Finding],
+    written: int,
+    *,
+    is_tool: bool,
+) -> list[Finding]:
+    """Return what a workflow exposes, where its spans go, and which secrets it lacks.
+
+    Args:
+        unnamed: What `with_unnamed_secrets` found.
+        written: How many of the secrets the file names.
+    """
+    places = [document.where(f"/env/secrets/{index}") for index in range(written)]
+    places += [finding.where for finding in unnamed if finding.where]
+    of_spans = [] if is_tool else check_telemetry(workflow.spec, document, environ)
+    exposed = check_exposure(workflow, document)
+    return [*exposed, *of_spans, *unnamed, *check_secrets(workflow, places, environ)]
+
+
+def check_written_uses(
+    spec: WorkflowSpec, document: Document, tools: Sequence[PlannedTool] | None
+) -> Iterator[Finding]:
+    """Yield the private networks that a file opens, and the secrets that nothing takes or that it does not name.
+
+    Args:
+        tools: The tools of the workflow; None if some are unknown, which may take every secret.
+    """
+    yield from check_networks(spec, document)
+    yield from check_unnamed(spec, document, tools or (), "warning")
+    taken = takers_among(spec, tools, {}) if tools is not None else None
+    for index, secret in enumerate(spec.env.secrets):
+        # A variable is hidden where it has a value, which only a run knows.
+        if taken is not None and secret.source != "env" and secret_name(secret) not in taken:
+            yield unused_secret(secret, document.where(f"/env/secrets/{index}"))

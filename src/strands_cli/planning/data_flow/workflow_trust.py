@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.config import user_data_dir
 from strands_cli.errors import ArtifactError
-from strands_cli.planning.data_flow.foreign_workflows import foreign_place, foreign_reason, is_installed
-from strands_cli.planning.data_flow.planned_authority import Authority, authority_of
-from strands_cli.planning.planned_tools.planned_tool import PythonTool
-from strands_cli.planning.planned_tools.policy_requests import request_of
-from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
+from strands_cli.planning.data_flow.planned_authority import (
+    Authority,
+    authority_of,
+    foreign_place,
+    foreign_reason,
+    is_installed,
+)
+from strands_cli.planning.plan_values import all_workflows_in, with_parts
+from strands_cli.planning.planned_tool import PythonTool, request_of
 from strands_cli.policy.decision import grant_of
 from strands_cli.system.atomic_file import write_atomically
 from strands_cli.texts.canonical_json import canonical_json, digest_of
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.policy.rules.rule import Rule
+    from strands_cli.planning.plan_values import Plan
+    from strands_cli.policy.rule import Rule
 
 # How a rule names the file of a workflow: `allow: workflow:/srv/flows/*`.
 WORKFLOW = "workflow:"

@@ -3,22 +3,55 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.config import Settings, load_settings
 from strands_cli.errors import Finding
 from strands_cli.hooks.hook_values import HookContext
-from strands_cli.planning.machine.adopted_by_project import without_denied
+from strands_cli.planning.planned_tool import request_of
+from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.policy import Policy
+from strands_cli.policy.decision import Policy, decide
+from strands_cli.policy.rule import Rule
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.user_files.policy_files import load_policy
 
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks
+
+
+# Tools that the file of a project adopts: only those count that no managed or user policy denies.
+
+
+_ABOVE = ("managed", "user")
+
+
+def without_denied(catalog: Catalog, rules: Sequence[Rule]) -> Catalog:
+    """Return the catalog with each tool broken that a project adopts and the operator's or the user's policy denies."""
+    if not any(_is_of_project(record) for record in catalog.tools):
+        return catalog
+    stronger = [rule for rule in rules if rule.level in _ABOVE]
+    tools = tuple(_judged(record, catalog, stronger) if _is_of_project(record) else record for record in catalog.tools)
+    return replace(catalog, tools=tools)
+
+
+def _is_of_project(record: ToolRecord) -> bool:
+    return record.adopted is not None and record.adopted.level == "project" and record.status != "broken"
+
+
+def _judged(record: ToolRecord, catalog: Catalog, rules: Sequence[Rule]) -> ToolRecord:
+    for one in record.members or (record,):
+        decision = decide(rules, request_of(installed_tool(one, catalog, f"native:{one.ref_name}")))
+        if decision.effect == "deny":
+            reason = f"a project adopts it, and that is denied: {decision.rule}"
+            fix = f"have the rule changed, if it should not match: strands explain policy native:{record.name}"
+            return replace(record, status="broken", reason=reason, fix=fix)
+    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +84,7 @@ class Installation:
         Raises:
             Denied: A policy file is wrong.
         """
-        from strands_cli.planning.machine.hook_selection import hooks_in_force
+        from strands_cli.planning.machine.plan_hooks import hooks_in_force
 
         settings = load_settings(runs_dir=request.runs_dir, store=request.store)
         policy = policy if policy is not None else load_policy(settings, None, request.policy)
@@ -63,7 +96,7 @@ class Installation:
         if self.hooks is None:
             return []
         # It imports pluggy, which a look at a file does without.
-        from strands_cli.planning.machine.hook_selection import faults_of
+        from strands_cli.planning.machine.plan_hooks import faults_of
 
         return faults_of(self.hooks, self.catalog)
 
@@ -78,7 +111,7 @@ class Installation:
             Denied: one does not.
         """
         if self.hooks is not None:
-            from strands_cli.planning.machine.hook_selection import require_hooks
+            from strands_cli.planning.machine.plan_hooks import require_hooks
 
             require_hooks(self.hooks, self.catalog)
 
@@ -110,7 +143,7 @@ def read_installation(
     Raises:
         Denied: a policy file is wrong.
     """
-    from strands_cli.planning.machine.hook_selection import hooks_in_force
+    from strands_cli.planning.machine.plan_hooks import hooks_in_force
 
     request = request or RunRequest()
     settings = settings or load_settings(runs_dir=request.runs_dir, store=request.store)

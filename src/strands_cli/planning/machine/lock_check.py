@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from strands_cli.catalog.catalog import Catalog
-from strands_cli.catalog.dependencies import required_distributions
+from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.catalog.publisher_records import required_distributions
 from strands_cli.catalog.resolution import UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.default_parts import DEFAULTS, FILTERS, FORMATS, PATTERNS, SECRETS
@@ -19,21 +20,94 @@ from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.parts.named_parts import Part, part_named, parts_of
 from strands_cli.parts.named_providers import provider_by_name
 from strands_cli.parts.plugin_lock import check_locked, lock_finding, lock_plugins, place_in_lock
-from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
-from strands_cli.planning.plan.plan_values import LockComparison, Plan, PlannedTool, ResolvedWorkflow
-from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, PythonTool
-from strands_cli.planning.planned_tools.tool_config import reached_by
-from strands_cli.planning.workflow_tools.tool_parts import agents_in, all_workflows_in, with_parts
+from strands_cli.planning.plan_values import (
+    LockComparison,
+    Plan,
+    PlannedTool,
+    ResolvedWorkflow,
+    agents_in,
+    all_workflows_in,
+    with_parts,
+    workflows_in,
+)
+from strands_cli.planning.planned_tool import InstalledTool, McpTool, PythonTool, reached_by
 from strands_cli.texts.canonical_json import canonical_json
-from strands_cli.workflow.translated import OTHER_VERSIONS, PRESENT, version_number
+from strands_cli.workflow.loader import OTHER_VERSIONS, PRESENT, version_number
 
 if TYPE_CHECKING:
     from strands_cli.catalog.distributions.entry_points import Scan
-    from strands_cli.catalog.packaged_folders import PackagedFolder
+    from strands_cli.catalog.packaged_files import PackagedFolder
     from strands_cli.lock.compare import Difference
-    from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedWorkflow
+    from strands_cli.lock.lock_reader import Lock, LockedDistribution, LockedModule, LockedServer, LockedWorkflow
     from strands_cli.toolref import ToolRef
-    from strands_cli.workflow.steps.tool_entries import McpServer
+    from strands_cli.workflow.steps import McpServer
+
+
+# Packages of workflows, agents and skills that a plan uses, and the lock of a folder.
+
+
+Packages: TypeAlias = "Mapping[str, tuple[PackagedFolder, ...]]"
+
+
+def packages_of(plan: ResolvedWorkflow, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]:
+    """Return the distributions whose files a plan reads as workflow, agent or skill, with all folders of each."""
+    sites = [os.path.realpath(site) for site in seen.listings]
+    own = os.path.realpath(plan.project)
+    read = {os.path.realpath(file) for file in _files_of(plan)}
+    if not plan.packaged:
+        # A file of the workflow's own folder is not of a package, unless an environment is in that folder.
+        read = {file for file in read if not _is_in(file, own) or any(_is_in(file, site) for site in sites)}
+    if not read:
+        return {}
+    from strands_cli.catalog.packaged_files import scan_packaged
+
+    folders = scan_packaged(list(seen.listings))[0]
+    used = {folder.distribution for folder in folders if any(_is_in(file, folder.folder) for file in read)}
+    return {name: tuple(folder for folder in folders if folder.distribution == name) for name in sorted(used)}
+
+
+def _files_of(plan: ResolvedWorkflow) -> Iterator[str]:
+    for one in (plan, *(inner.plan for inner in workflows_in(with_parts(plan.called())).values())):
+        yield from one.files
+        if not one.file.startswith("<"):
+            yield one.file
+
+
+def _is_in(file: str, folder: str) -> bool:
+    return file.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def with_packages(
+    distributions: Mapping[str, LockedDistribution],
+    packages: Packages,
+    seen: Scan,
+    required: Mapping[str, Iterable[str]],
+    known: Mapping[str, LockedDistribution] | None = None,
+) -> dict[str, LockedDistribution]:
+    """Return locked distributions with those of packages; one that has tools too gets what its files say.
+
+    Args:
+        required: The names of the distributions to pin with each.
+        known: What a lock has of them.
+    """
+    from strands_cli.lock.package_documents import lock_package
+
+    found = dict(distributions)
+    for name, folders in packages.items():
+        one = lock_package(name, folders, seen, required.get(name, ()), (known or {}).get(name))
+        found[name] = found[name]._replace(documents=one.documents) if name in found else one
+    return found
+
+
+def unlisted_package(folders: tuple[PackagedFolder, ...]) -> Difference:
+    """Return the difference that a lock does not have a package."""
+    from strands_cli.lock.compare import Difference
+
+    name, version = folders[0].distribution, folders[0].version or ""
+    kinds = ", ".join(dict.fromkeys(f"{folder.kind}s" for folder in folders))
+    message = f"the lock does not have {name} {version}".rstrip() + f", which provides {kinds}"
+    return Difference(name, message, unlisted=True)
+
 
 LOCK_MISSING = Code(
     "lock-missing",
@@ -166,8 +240,7 @@ def _vouched_workflow(plan: Plan) -> frozenset[str]:
 
     Only a lock that a person requires says so: one that lies beside a workflow may come from its author.
     """
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.lock_reader import lock_file, read_lock
     from strands_cli.planning.data_flow.workflow_trust import Trust
 
     lock, trust = read_lock(lock_file(plan.project)), Trust.of(plan)
@@ -190,8 +263,7 @@ def check_servers(
     Their tools are compared with the lock when they have started.
     """
     from strands_cli.lock.compare import Difference, compare_reach
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.lock_reader import lock_file, read_lock
 
     lock = read_lock(lock_file(folder))
     if lock is None:
@@ -229,8 +301,10 @@ def check_used(
         required_by: Who asks for a lock where none is.
         spec: The words that `strands lock` needs to find the folder.
     """
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import read_lock  # small; the reader of TOML waits for a lock
+    from strands_cli.lock.lock_reader import (
+        lock_file,
+        read_lock,  # small; the reader of TOML waits for a lock
+    )
 
     try:
         lock = read_lock(lock_file(folder))
@@ -244,7 +318,7 @@ def check_used(
 def _compare_with_lock(
     lock: Lock, used: Used, folder: Path, catalog: Catalog, spec: str
 ) -> tuple[list[Finding], frozenset[str]]:
-    from strands_cli.lock.installed_lock import lock_distributions, lock_module
+    from strands_cli.lock.package_documents import lock_distributions, lock_module
 
     # The files that state the requirements are locked too, so the names in the lock are still the right ones.
     required = {name: one.requires for name, one in lock.distributions.items()}
@@ -262,7 +336,7 @@ def _compare_with_lock(
 
 def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: Used) -> list[Difference]:
     from strands_cli.lock.compare import compare_distribution, compare_module
-    from strands_cli.lock.format.lock_model import LockedModule  # only where something has changed
+    from strands_cli.lock.lock_reader import LockedModule  # only where something has changed
 
     if isinstance(now, LockedModule):
         return compare_module(lock.modules.get(name), now)
@@ -285,7 +359,7 @@ def _unknown(name: str, used: Used, lock: Lock) -> Difference:
 
 
 def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
-    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.lock_reader import lock_file
 
     file = lock_file(folder)
     message = f"there is no {file.name} in {folder}, which {required_by} asks for"
@@ -296,8 +370,7 @@ def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
 def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> list[Finding]:
     """Return the locked distributions that are not installed: the unknown tool may be of one of them."""
     from strands_cli.lock.compare import LOCK_CHANGED
-    from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.lock.format.lock_reader import LOCK_BROKEN, read_lock
+    from strands_cli.lock.lock_reader import LOCK_BROKEN, lock_file, read_lock
 
     file = lock_file(folder)
     if any(finding.code == LOCK_BROKEN for finding in known):
@@ -329,8 +402,8 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     Raises:
         NotEquipped: files of a distribution cannot be read.
     """
-    from strands_cli.lock.format.lock_model import Lock
-    from strands_cli.lock.installed_lock import lock_distributions, lock_module, require_readable
+    from strands_cli.lock.lock_reader import Lock
+    from strands_cli.lock.package_documents import lock_distributions, lock_module, require_readable
 
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []
@@ -366,7 +439,7 @@ def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkfl
 
     By these entries a lock knows also which packaged workflows are run in its folder.
     """
-    from strands_cli.lock.format.lock_model import LockedWorkflow
+    from strands_cli.lock.lock_reader import LockedWorkflow
     from strands_cli.planning.data_flow.planned_authority import authority_of
 
     for plan in plans:

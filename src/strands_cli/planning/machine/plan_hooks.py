@@ -2,16 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.errors import Code, Finding
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.errors import Code, Denied, Finding, has_errors
+from strands_cli.hooks.hook_plugins import HOOK_ABSENT, HOOK_MISSING, open_hooks
 from strands_cli.hooks.hook_values import HookContext, PlanFacts, PlannedAgentFacts
+from strands_cli.hooks.manager import HOOK_FAILED, Hooks
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.policy.decision import Policy, SwitchedOn
 from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks
-    from strands_cli.planning.plan.plan_values import ResolvedWorkflow
+    from strands_cli.planning.plan_values import ResolvedWorkflow
     from strands_cli.yaml_files.document import Document
+
+
+# The hook plugins of one command: those that the policy files switch on and those that a program names.
+
+
+_CODES = (HOOK_ABSENT, HOOK_MISSING, HOOK_FAILED)
+
+
+def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = None) -> Hooks:
+    """Open the hook plugins of a command; what is wrong with one is in `findings`, and nothing may run then.
+
+    Args:
+        policy: What the managed and the user's file switch on.
+        options: Says whether those of the user's file are left out, and who is notified of what they do.
+        folder: Where a lock may be; a plugin that differs from it is not imported.
+
+    Raises:
+        Denied: A plugin differs from the lock.
+    """
+    wanted = [hook for hook in policy.hooks if not (options.no_plugins and hook.level == "user")]
+    if options.no_plugins:
+        for line in _left_out(policy.hooks):
+            options.tell(line)
+    words = [*(hook.word for hook in wanted), *options.hooks]
+    if words and folder is not None and (faults := _lock_faults(words, folder, policy, options)):
+        raise Denied("a hook plugin that is switched on is not as it was locked, so nothing runs", findings=faults)
+    # The program that shows the run may replace this one.
+    hooks: Hooks = open_hooks(
+        [*wanted, *options.hooks],
+        tell=options.tell,
+        trace=(lambda line: hooks.tell(line)) if options.trace_hooks else None,
+    )
+    return hooks
+
+
+def _lock_faults(words: Iterable[str], folder: Path, policy: Policy, options: RunRequest) -> list[Finding]:
+    from strands_cli.parts.plugin_lock import check_locked  # where hook plugins are switched on
+
+    return check_locked(words, folder, policy.lock_required_by(asked=options.locked))
+
+
+def faults_of(hooks: Hooks, catalog: Catalog) -> list[Finding]:
+    """Return what is wrong with the hook plugins: when they were loaded, and when they registered tools."""
+    registering = [finding for finding in catalog.findings if finding.code in _CODES]
+    return list(dict.fromkeys([*hooks.findings, *registering]))
+
+
+def require_hooks(hooks: Hooks, catalog: Catalog | None = None) -> None:
+    """Check that every hook plugin that is switched on can be used: it may be what makes the others safe.
+
+    Raises:
+        Denied: one cannot.
+    """
+    findings = faults_of(hooks, catalog) if catalog is not None else hooks.findings
+    if has_errors(findings):
+        raise Denied("a hook plugin that is switched on cannot be used, so nothing runs", findings=findings)
+
+
+def _left_out(switched_on: Iterable[SwitchedOn]) -> Iterable[str]:
+    for hook in switched_on:
+        if hook.level == "user":
+            yield f"--no-plugins: the hook plugin {hook.word} is left out ({hook.origin})"
+        else:
+            yield f"--no-plugins: the hook plugin {hook.word} stays, which the {hook.level} file asks for"
+
 
 HOOK = "strands_plan_checks"
 PLAN_CHECK = Code(

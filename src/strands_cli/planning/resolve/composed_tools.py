@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where, suggest
-from strands_cli.planning.checks.call_inputs import check_call_input
-from strands_cli.planning.plan.plan_values import (
+from strands_cli.planning.plan_values import (
     AgentAsTool,
     Composite,
     InnerCall,
@@ -19,27 +18,28 @@ from strands_cli.planning.plan.plan_values import (
     PlannedTool,
     WorkflowAsTool,
     WorkflowTool,
+    annotations_of,
+    workflow_input_schema,
+    workflow_record,
 )
 from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
-from strands_cli.planning.workflow_tools.input_schemas import workflow_input_schema
-from strands_cli.planning.workflow_tools.tool_records import annotations_of, workflow_record
+from strands_cli.planning.single_call import check_call_input
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.phrases import shortened
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
-from strands_cli.workflow.files.project_files import named_file
 from strands_cli.workflow.findings import NO_EFFECT, UNKNOWN_AGENT
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.packaged.packaged_source import PACKAGE
-from strands_cli.workflow.steps.tool_entries import CompositeTool, ToolEntry
+from strands_cli.workflow.packaged_listing import PACKAGE
+from strands_cli.workflow.skill_folders import named_file
+from strands_cli.workflow.steps import CompositeTool, ToolEntry
 from strands_cli.workflow.templates.template import is_prompt_template
 from strands_cli.yaml_files.document import Document
-from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
-from strands_cli.yaml_files.file_source import stored_name
+from strands_cli.yaml_files.document_reader import FILE_UNREADABLE, stored_name
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
-    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.workflow.model import Loaded
 
 TOOL_CYCLE = Code(
     "tool-cycle",

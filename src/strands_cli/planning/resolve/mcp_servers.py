@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.catalog.resolution import TOOL_UNMET
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding, Where, has_errors, suggest
-from strands_cli.planning.planned_tools.planned_tool import McpTool
-from strands_cli.planning.planned_tools.policy_requests import request_of
-from strands_cli.planning.planned_tools.tool_config import reached_by, secrets_in
-from strands_cli.planning.resolve.headers import check_headers
+from strands_cli.planning.planned_tool import McpTool, reached_by, request_of, secrets_in
+from strands_cli.planning.resolve.http_executors import check_headers
 from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext
 from strands_cli.policy.decision import decide
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, NO_EFFECT, UNKNOWN_SERVER
 
 if TYPE_CHECKING:
-    from strands_cli.lock.format.lock_model import LockedServer
-    from strands_cli.policy.rules.rule import Rule
-    from strands_cli.workflow.steps.tool_entries import McpServer, ToolEntry
+    from strands_cli.lock.lock_reader import LockedServer
+    from strands_cli.policy.rule import Rule
+    from strands_cli.workflow.steps import McpServer, ToolEntry
 
 SECTION = "/tools/mcp"
 _URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")

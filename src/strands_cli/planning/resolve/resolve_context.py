@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,25 +12,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.config import Settings
-from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
-from strands_cli.planning.planned_tools.planned_tool import AnyTool, McpTool
-from strands_cli.planning.planned_tools.tool_config import secrets_in
+from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, has_errors, suggest
+from strands_cli.planning.plan_values import PlannedTool, Skills, WorkflowTool, workflow_record
+from strands_cli.planning.planned_tool import AnyTool, McpTool, secrets_in
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.policy import Policy
-from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.decision import Policy
+from strands_cli.policy.rule import Rule
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import canonical_json, json_object
 from strands_cli.workflow.findings import UNKNOWN_SECRET
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.steps import ToolEntry
 from strands_cli.yaml_files.document import Document
-from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.yaml_files.document_reader import NO_SNAPSHOT, FileSnapshot
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
     from strands_cli.hooks.manager import Hooks
+    from strands_cli.workflow.skill_folders import SkillFolder
+    from strands_cli.workflow.steps import ToolEntry
+
 
 TWIN_TOOL_NAMES = Code(
     "twin-tool-names", "Two tools of one agent have the same name for the model.", "Rename one of them with `as:`."
@@ -186,3 +189,76 @@ def _problem_of(error: ValidationError) -> str:
         return f"`{_lacking(error)}` is missing"
     meant = json_object(error.schema).get("description") if error.validator == "pattern" else None
     return error.message if meant is None else f"{error.instance!r} is not {meant}"
+
+
+# The skills of a workflow: one tool, `Skill`, that gives agents the text of a folder when they ask for it.
+
+
+TOOL = "Skill"
+# A file has at most 128 KiB; as JSON, and with the list of files, it may be longer.
+_OUTPUT_BYTES = 512 * 1024
+_READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+
+
+def planned_skills(context: ResolveContext) -> WorkflowTool | None:
+    """Return the tool that gives the skills of a workflow, if it has any that can be used."""
+    skills, around = context.spec.skills, context.around
+    if not skills:
+        return None
+    from strands_cli.workflow.skill_folders import read_skills
+
+    folders, findings = read_skills(skills, around.base_dir, context.document, around.snapshot)
+    context.findings += findings
+    context.is_complete &= not has_errors(findings)
+    if not folders:
+        return None
+    record = workflow_record(
+        "skill", TOOL, description_of(folders), _schema(folders), _READS, max_output_bytes=_OUTPUT_BYTES
+    )
+    tool = WorkflowTool(name=TOOL, ref=TOOL, record=record, definition=Skills(folders), depth=1)
+    return context.decide(tool, context.document.where("/skills", key=True))
+
+
+def renamed_skill(
+    context: ResolveContext, tool: WorkflowTool | None, entry: ToolEntry, where: Where
+) -> tuple[PlannedTool, ...]:
+    """Return the tool under another name; where it cannot be used there is a finding already."""
+    context.refuse_config(entry, "made of `skills`", where, "write it there")
+    return () if tool is None else (context.decide(replace(tool, name=entry.as_ or TOOL), where),)
+
+
+def skill_files(tools: tuple[PlannedTool, ...]) -> dict[str, str]:
+    """Return the texts of the skills among a workflow's tools, by the names under which a run keeps files."""
+    made = [tool.definition for tool in tools if isinstance(tool, WorkflowTool)]
+    folders = (folder for definition in made if isinstance(definition, Skills) for folder in definition.folders)
+    return {place: text for folder in folders for place, text in folder.files.items()}
+
+
+def description_of(folders: tuple[SkillFolder, ...]) -> str:
+    """Return what models see: the ids of all skills, and when to use those whose metadata is preloaded."""
+    lines = ["Load instructions for a kind of task before you begin with it. Skills:"]
+    for folder in folders:
+        about = f": {folder.description}" if folder.preload_metadata and folder.description else ""
+        lines.append(f"- {folder.id}{about}")
+    return "\n".join(lines)
+
+
+def _schema(folders: tuple[SkillFolder, ...]) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "skill_id": {
+                "type": "string",
+                "enum": [folder.id for folder in folders],
+                "description": "Which skill to load.",
+            },
+            "file": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 1024,
+                "description": "A file of the skill, by its path in the folder; SKILL.md, which names them, if absent.",
+            },
+        },
+        "required": ["skill_id"],
+        "additionalProperties": False,
+    }

@@ -9,21 +9,63 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.catalog.catalog import Catalog
-from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.catalog.resolution import UNKNOWN_TOOL
+from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.errors import Code, Denied, Finding, InvalidInput, UsageError, Where
+from strands_cli.errors import Code, Denied, Finding, InvalidInput, UsageError, Where, suggest
 from strands_cli.hooks.hook_values import HookContext
-from strands_cli.planning.planned_tools.planned_tool import AnyTool, InstalledTool, PythonTool
-from strands_cli.planning.planned_tools.policy_requests import request_of
-from strands_cli.planning.planned_tools.tool_config import secrets_in
+from strands_cli.planning.planned_tool import AnyTool, InstalledTool, PythonTool, request_of, secrets_in
 from strands_cli.policy.decision import conditional_rules, decide, grant_of
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.tool_names import names_custom
+from strands_cli.policy.rule import Rule
+from strands_cli.policy.tool_claims import names_custom
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 
 if TYPE_CHECKING:
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.catalog.tool_record import ToolRecord
     from strands_cli.hooks.manager import Hooks
-    from strands_cli.workflow.steps.tool_entries import ToolEntry
+    from strands_cli.toolref import ToolRef
+    from strands_cli.workflow.steps import ToolEntry
+
+
+# From `native:files.*` to the installed tools of that family.
+
+
+def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Sequence[ToolRecord] | Finding:
+    """Return the usable tools of a family, which are of one distribution, or why there are none.
+
+    A distribution that is installed later and claims a family must not add tools to agents that name it.
+    """
+    known = [record for record in catalog.tools if record.family and record.usable]
+    found = [one for one in known if one.family == ref.name and ref.distribution in (None, one.distribution)]
+    owners = sorted({record.distribution for record in found})
+    if len(owners) == 1:
+        return found
+    if owners:
+        names = " or ".join(f"native:{owner}/{ref.name}.*" for owner in owners)
+        message = f"tools of the family '{ref.name}' come from {len(owners)} distributions"
+        return Finding(TOOL_CONFLICT, message, where, f"write {names}")
+    families = sorted({str(record.family) for record in known})
+    fix = suggest(ref.name, families, f"families here: {', '.join(families) or 'none'}")
+    if elsewhere := sorted({record.distribution for record in known if record.family == ref.name}):
+        names = " or ".join(f"'native:{owner}/{ref.name}.*'" for owner in elsewhere)
+        fix = f"did you mean {names}?"
+    elif any(one.name == ref.name and one.members for one in catalog.tools):
+        fix = f"{ref.name!r} is a tool that holds several, not a family: write {str(ref).removesuffix('.*')!r}"
+    return Finding(UNKNOWN_TOOL, f"no installed tool has the family '{ref.name}' of '{ref}'", where, fix)
+
+
+def require_family(ref: ToolRef, catalog: Catalog) -> Sequence[ToolRecord]:
+    """Return the usable tools of a family.
+
+    Raises:
+        InvalidInput: There are none, or they are of several distributions.
+    """
+    found = family_of(ref, catalog)
+    if isinstance(found, Finding):
+        raise InvalidInput(found.message, findings=[found], fix=found.fix)
+    return found
+
 
 TOOL_DENIED = Code(
     "tool-denied",
@@ -65,8 +107,6 @@ def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
     if ref.kind == "custom":
         return python_tool(ref, name)
     if ref.kind == "native" and ref.member == FAMILY:
-        from strands_cli.planning.resolve.tool_families import require_family  # a listing needs none
-
         family = require_family(ref, catalog)
         names = ", ".join(one.ref_name for one in family)
         raise InvalidInput(f"'{name}' holds several tools: {names}", fix=f"name one: native:{family[0].ref_name}")
@@ -81,8 +121,7 @@ def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
 
 def installed_tool(record: ToolRecord, catalog: Catalog, ref: str) -> InstalledTool:
     """Return the tool of a record before policy is asked, under its own name and without a configuration."""
-    from strands_cli.catalog.provenance import find_sources
-    from strands_cli.catalog.publisher_records import publisher_of
+    from strands_cli.catalog.publisher_records import find_sources, publisher_of
 
     publisher = publisher_of(record.distribution, catalog.seen)
     return InstalledTool(

@@ -8,30 +8,34 @@ from typing import TYPE_CHECKING
 
 from strands_cli.catalog.resolution import BAD_TOOL_REF, UNKNOWN_TOOL
 from strands_cli.errors import MOST_ALIKE, Code, Finding, StrandsCliError, Where
-from strands_cli.planning.plan.plan_values import Plan, PlannedAgent, PlannedTool, WorkflowTool, entry_key
-from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.planning.plan_values import Plan, PlannedAgent, PlannedTool, WorkflowTool, entry_key
+from strands_cli.planning.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
-from strands_cli.planning.resolve.custom_source import tools_in
-from strands_cli.planning.resolve.custom_tools import python_folders, report_folder, resolve_custom
+from strands_cli.planning.resolve.custom_tools import python_folders, report_folder, resolve_custom, tools_in
 from strands_cli.planning.resolve.http_executors import planned_executors
 from strands_cli.planning.resolve.mcp_servers import planned_servers, resolve_server_tool
-from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
-from strands_cli.planning.resolve.planned_skills import planned_skills, renamed_skill
-from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext, Surroundings
+from strands_cli.planning.resolve.resolve_context import TOOL as SKILL
+from strands_cli.planning.resolve.resolve_context import (
+    TWIN_TOOL_NAMES,
+    ResolveContext,
+    Surroundings,
+    planned_skills,
+    renamed_skill,
+)
 from strands_cli.planning.resolve.single_tool import (
     TOOL_DENIED,
     as_mentioned,
+    family_of,
     installed_tool,
     is_denied_by_policy,
 )
-from strands_cli.planning.resolve.tool_families import family_of
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
-from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.steps import ToolEntry
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
-    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.workflow.model import Loaded
 
 SHADOWED_TOOL = Code(
     "shadowed-tool",

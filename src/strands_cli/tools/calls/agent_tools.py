@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from strands import Agent
 from strands.hooks import AfterToolCallEvent, HookRegistry
 from strands.middleware import ExecuteToolContext, ExecuteToolStage, InvokeModelContext, InvokeModelStage
+from strands.models import Model
 from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
@@ -17,23 +19,26 @@ from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import RunWarning
-from strands_cli.planning.planned_tools.planned_tool import LateTool
-from strands_cli.policy.rules.rule import LATE
-from strands_cli.tools.calls.agent_changes import BY_HOOKS, AgentChanges, LateSpecs
-from strands_cli.tools.calls.agent_of_call import InnerCaller, agent_itself, call_of
-from strands_cli.tools.calls.inner_calls import OpenCall, open_call
+from strands_cli.planning.plan_values import PlannedTool
+from strands_cli.planning.planned_tool import LateTool
+from strands_cli.policy.rule import LATE
+from strands_cli.tools.calls.approval import BY_HOOKS, AgentChanges, LateSpecs
+from strands_cli.tools.calls.inner_calls import InnerCaller, OpenCall, agent_itself, call_of, open_call
 from strands_cli.tools.calls.ordering import Order
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.forms.manifest_check import LoadedTool, loaded_tool
-from strands_cli.tools.forms.tool_forms import NotAToolError, RawTool, read_agent_tool
+from strands_cli.tools.manifest_check import LoadedTool, loaded_tool
 from strands_cli.tools.schema_for_provider import offered_spec
+from strands_cli.tools.tool_forms import NotAToolError, RawTool, read_agent_tool
+from strands_cli.tools.tool_loading import Toolbox
 from strands_cli.tools.tool_results import plain_json
-
-NO_CALL = "it is not known for which call of a tool this one is made: use the agent that the tool got for the call"
 
 if TYPE_CHECKING:
     from strands import Agent
     from strands.tools.registry import ToolRegistry
+
+
+NO_CALL = "it is not known for which call of a tool this one is made: use the agent that the tool got for the call"
+
 
 # Makes a call of a tool: with its use, and the SDK's invocation state.
 Make = Callable[[LoadedTool, Mapping[str, Any], dict[str, Any]], Awaitable[Any]]
@@ -316,3 +321,71 @@ class CheckedTool(AgentTool):
     async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
         """Make the call through the permission check; the only event is its result."""
         yield ToolResultEvent(await self._make(self.loaded, tool_use, {**invocation_state, **kwargs}))
+
+
+# Calls of steps without a model: with an agent that has no model, so that tools find what they find elsewhere.
+
+
+NO_MODEL = "a `tool:` step has no model: call the tool in a step with an agent, or give it a model of its own"
+
+
+class CheckedToolCaller:
+    """Calls tools for steps that have no model, through the same permission check."""
+
+    def __init__(self, toolbox: Toolbox, check: PermissionCheck) -> None:
+        self._toolbox = toolbox
+        self._check = check
+
+    async def close(self) -> list[str]:
+        """Close tools that have state; return what went wrong, one line each."""
+        return await self._toolbox.close()
+
+    async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
+        """Make one call; raise the reason where the permission check says that the run must stop."""
+        tool_use = {"toolUseId": f"{scope.key}.call", "name": tool.name, "input": dict(arguments)}
+        loaded = self._toolbox.one(tool)
+        agent = self._agent(loaded, scope)
+        try:
+            result = await self._check.call(loaded, tool_use, scope, {"agent": agent})
+        finally:
+            scope.changes = None
+        if scope.stopped is not None:
+            raise scope.stopped
+        return result
+
+    def _agent(self, loaded: LoadedTool, scope: StepScope) -> Agent:
+        """Return an agent with the tools of the workflow; of a name that several have, the step's own."""
+        by_name: dict[str, list[LoadedTool]] = {}
+        for one in (one for group in self._toolbox.tools.values() for one in group):
+            by_name.setdefault(one.planned.name.replace("-", "_"), []).append(one)
+        by_name[loaded.planned.name.replace("-", "_")] = [loaded]
+        offered = [found[0] for found in by_name.values() if len(found) == 1]
+        tools = AgentTools(scope, offered, self._check, dict)
+        agent = AgentOfStep(model=NoModel(), tools=tools.planned, name=scope.who, callback_handler=None)
+        tools.join(agent)
+        return agent
+
+
+class AgentOfStep(Agent):
+    """An agent that only calls tools; each call of a step has a signal of its own."""
+
+    has_model = False
+
+
+class NoModel(Model):
+    """What takes the place of a model where there is none."""
+
+    def update_config(self, **model_config: Any) -> None:
+        """Configure nothing."""
+
+    def get_config(self) -> Any:
+        """Return no configuration."""
+        return {}
+
+    def structured_output(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise: there is no model."""
+        raise RuntimeError(NO_MODEL)
+
+    def stream(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise: there is no model."""
+        raise RuntimeError(NO_MODEL)

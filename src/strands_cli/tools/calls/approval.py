@@ -2,20 +2,202 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import os
 import shlex
-from collections.abc import Mapping
-from typing import Any
+import stat
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.journal.journal_rows import Question
 from strands_cli.events import DENY
-from strands_cli.planning.planned_tools.planned_tool import LateTool
-from strands_cli.policy.decision import Decision, is_managed
-from strands_cli.policy.permission_question import PermissionQuestion
-from strands_cli.policy.rules.tool_request import Request
-from strands_cli.texts.canonical_json import digest_of
+from strands_cli.planning.planned_tool import LateTool
+from strands_cli.policy.decision import Decision, PermissionQuestion, is_managed
+from strands_cli.policy.file_places import Workspace
+from strands_cli.policy.rule import Request
+from strands_cli.texts.canonical_json import canonical_json, digest_of
 from strands_cli.tools.calls.execution import Attempt
-from strands_cli.tools.calls.file_changes import change_of
+
+if TYPE_CHECKING:
+    from strands import Agent
+
+
+# What calls leave behind in their agent: values in its state, and tools.
+
+
+# What a call has changed in its agent, in the output of its row.
+AGENT = "agent"
+# What hooks have changed before a request to the model, in the detail of its row.
+BY_HOOKS = "changed_by_hooks"
+
+
+@dataclass(frozen=True, slots=True)
+class LateSpecs:
+    """How the tools that came during the run are read and put back.
+
+    Attributes:
+        take: Returns what would make each again, by name; takes the tool whose call has just ended.
+        put: Puts a tool in their place that tells what has become of it, or takes one out if it gets None.
+    """
+
+    take: Callable[[str], Mapping[str, Any]]
+    put: Callable[[str, Any], None]
+
+
+class AgentChanges:
+    """Stores with each call what it has changed in the agent, and changes it again when the journal answers the call.
+
+    What hooks change is stored with the next request to the model. A later change of the same name wins, in whatever
+    order the calls are replayed.
+
+    Attributes:
+        unstored: For the detail of the request's row: what hooks have changed since the call or request before.
+    """
+
+    def __init__(self, agent: Agent, late: LateSpecs) -> None:
+        self._agent = weakref.ref(agent)
+        self._late = late
+        self._number = 0
+        self._latest: dict[tuple[str, str], int] = {}
+        self._known = self.now()
+        self.unstored: Mapping[str, Any] = {}
+
+    def before_request(self, stored: Mapping[str, Any] | None) -> None:
+        """Make the changes of hooks again that are stored with a request, or note the new ones for its row."""
+        if stored is None:
+            changes = self.since(self._known, "")
+            self.unstored = {BY_HOOKS: changes} if changes else {}
+        else:
+            self.restore(stored)
+
+    def now(self, by: str = "") -> Mapping[str, Mapping[str, Any]]:
+        """Return what is in the agent; a call of the tool `by` has just ended."""
+        agent = self._agent()
+        return {"state": agent.state.get() if agent is not None else {}, "tools": self._late.take(by)}
+
+    def since(self, before: Mapping[str, Mapping[str, Any]], by: str) -> Mapping[str, Any]:
+        """Return the changes as JSON; empty where nothing has changed."""
+        changes: dict[str, Any] = {}
+        self._known = self.now(by)
+        for part, values in self._known.items():
+            held = before[part]
+            new = {name: value for name, value in values.items() if not _is_same(held, name, value)}
+            gone = [name for name in held if name not in values]
+            if new or gone:
+                changes[part] = {"set": new, "gone": gone}
+        if changes:
+            self._number += 1
+            changes["number"] = self._number
+        return changes
+
+    def restore(self, changes: Mapping[str, Any]) -> None:
+        """Make changes again that an earlier process has stored."""
+        number, agent = changes["number"], self._agent()
+        self._number = max(self._number, number)
+        for part in ("state", "tools"):
+            stored = changes.get(part) or {"set": {}, "gone": []}
+            for name in (*stored["set"], *stored["gone"]):
+                if agent is None or self._latest.get((part, name), 0) > number:
+                    continue
+                self._latest[part, name] = number
+                if part == "tools":
+                    self._late.put(name, stored["set"].get(name))
+                elif name in stored["set"]:
+                    agent.state.set(name, stored["set"][name])
+                else:
+                    agent.state.delete(name)
+        self._known = self.now()
+
+
+def _is_same(held: Mapping[str, Any], name: str, value: Any) -> bool:
+    return name in held and (held[name] is value or canonical_json(held[name]) == canonical_json(value))
+
+
+# What a call that writes a text file would change in it, for the person who decides.
+
+
+# A larger file is not compared; the content of the call is shown whole.
+MAX_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a call changes in a file that exists: a unified diff, or in words what it replaces unseen."""
+
+    diff: str = ""
+    unseen: str = ""
+
+
+def change_of(request: Request) -> Change:
+    """Return a call's change of a file that exists; empty where it makes no such change.
+
+    A tool does so that declares `file:{ARGUMENT}` as the one thing that it writes, and has the new text in `content`.
+    """
+    arguments = request.arguments or {}
+    name, content = _written(request.claims), arguments.get("content")
+    path = arguments.get(name) if name else None
+    if not isinstance(content, str) or not isinstance(path, str) or arguments.get("mode") == "create":
+        return Change()
+    adds = arguments.get("mode") == "append"
+    before = _content_of(path, request.workspace)
+    if before is None or isinstance(before, _Unseen):
+        return Change(unseen=f"{'adds to' if adds else 'replaces'} {before.words}" if before else "")
+    return Change(diff="\n".join(_changed_lines(before, before + content if adds else content)))
+
+
+def _changed_lines(before: str, after: str) -> Iterator[str]:
+    """Yield the lines of a diff, without the names of the files."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), lineterm="")
+    yield from (line for number, line in enumerate(lines) if number > 1)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text; a last line without an end says so."""
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]} (no line end)"]
+
+
+def _written(claims: Mapping[str, Any]) -> str | None:
+    """Return the argument with the path of the one file that a tool writes."""
+    resources = claims.get("resources")
+    writes = resources.get("writes") if isinstance(resources, Mapping) else None
+    if not isinstance(writes, (list, tuple)) or len(writes) != 1 or not str(writes[0]).startswith("file:{"):
+        return None
+    return str(writes[0]).removeprefix("file:{").removesuffix("}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    words: str
+
+
+def _content_of(path: str, workspace: Workspace) -> str | _Unseen | None:
+    """Return the text of a file of the workspace, or what it is instead; None where it is not there."""
+    mount, _, rest = path.partition("/")
+    base = workspace.mounts.get(mount[1:]) if mount.startswith("@") else None
+    root = os.path.realpath(os.path.join(workspace.root, base or ""))  # noqa: PTH118
+    place = os.path.realpath(os.path.join(root, rest if base else path))  # noqa: PTH118
+    if not place.startswith(root.rstrip(os.sep) + os.sep):
+        return None
+    try:
+        # Looked at first: a pipe would wait for a writer.
+        found = os.stat(place)  # noqa: PTH116
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if found.st_size > MAX_BYTES:
+            return _Unseen(f"a file of {found.st_size} bytes, which is too large to compare")
+        content = Path(place).read_bytes()
+    except (OSError, ValueError):
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return _Unseen(f"a file of {found.st_size} bytes, which is not text")
+
 
 MAX_SHOWN = 1000
 MAX_SHOWN_ITEMS = 50

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.catalog.definitions.earlier_words import in_present_words
-from strands_cli.planning.plan.plan_values import PlannedTool
+from strands_cli.catalog.manifest import in_present_words
+from strands_cli.planning.plan_values import PlannedTool
+from strands_cli.tools.schema.flattened import coerced
 from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, prepared
-from strands_cli.tools.schema.values_in_strings import coerced
 
 
 def reads_only_now(condition: Any, arguments: Any) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.policy.matching.file_places import Workspace
+from strands_cli.policy.file_places import Workspace
 
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_OUTPUT_BYTES = 64 * 1024

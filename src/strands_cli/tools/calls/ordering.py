@@ -7,16 +7,15 @@ from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects.concurrency import combined
-from strands_cli.engine.effects.effect import Effect, NeedsDecision
+from strands_cli.engine.effects.effect import Effect, NeedsDecision, combined
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import StrandsCliError, WaitingForPerson
-from strands_cli.policy.claims.resources import Touched, touched
-from strands_cli.tools.messages.message_content import tool_name
+from strands_cli.policy.resources import Touched, touched
+from strands_cli.tools.messages.message_json import tool_name
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import PlannedTool
-    from strands_cli.policy.rules.tool_request import Request
+    from strands_cli.planning.plan_values import PlannedTool
+    from strands_cli.policy.rule import Request
 
 # How many calls of one turn run at the same time.
 CALLS_AT_ONCE = 16

@@ -2,45 +2,165 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog.definitions.earlier_words import doubled
-from strands_cli.engine.denials import ERROR_CODE
-from strands_cli.engine.effects.effect import Effect
+from strands.types.tools import AgentTool
+
+from strands_cli.catalog.manifest import doubled
+from strands_cli.engine.effects.effect import WITHOUT, Effect
 from strands_cli.engine.effects.step_scope import StepScope
-from strands_cli.engine.step_results import failure_of
+from strands_cli.engine.step_results import ERROR_CODE, failure_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ALLOWED_BY, NO_PERSON, ToolCallDecided, ToolCallFinished
 from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tools.planned_tool import InstalledTool, LateTool, PythonTool
-from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.plan_values import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tool import (
+    InstalledTool,
+    LateTool,
+    PythonTool,
+    request_of,
+)
 from strands_cli.policy.decision import Decision, is_managed
-from strands_cli.policy.rules.rule import Rule
-from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.rule import Request, Rule
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import shortened
-from strands_cli.tools.calls.agent_changes import AGENT
-from strands_cli.tools.calls.approval import approved, question_about
+from strands_cli.tools.calls.approval import AGENT, approved, cut, question_about
 from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
-from strands_cli.tools.calls.execution import CALLS, Attempt
-from strands_cli.tools.calls.kept_arguments import kept_arguments
-from strands_cli.tools.calls.redirects import connection_refusal
-from strands_cli.tools.calls.tool_objects import ToolObjects
-from strands_cli.tools.calls.tool_spans import ToolSpan, tool_span
+from strands_cli.tools.calls.execution import CALLS, Attempt, connection_refusal
 from strands_cli.tools.calls.trust import counted_claims
-from strands_cli.tools.forms.manifest_check import LoadedTool
+from strands_cli.tools.calls.workflow_tool_calls import ToolSpan, tool_span
+from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.messages.message_json import decode, encode
 from strands_cli.tools.plugin_hooks import CallHooks
 from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem
 from strands_cli.tools.tool_results import Result, capped, error_result, plain_json, redacted, with_fix_of
 
 if TYPE_CHECKING:
+    from strands_cli.tools.calls.execution import Attempt
     from strands_cli.tools.calls.workflow_tool_calls import Parts
+    from strands_cli.tools.manifest_check import LoadedTool
+    from strands_cli.tools.tool_forms import RawTool
+
+
+# What the row of a call keeps of its arguments, for those who look at the run later.
+
+
+# As much as the journal stores beside a row without a file of its own.
+MAX_BYTES = 64 * 1024
+# In the detail of a row: the arguments as the model or the step wrote them, as the tool got them where that differs,
+# and the mark that they are not whole.
+ARGUMENTS, CALLED_WITH, CUT = "arguments", "called_with", "arguments_cut"
+
+
+def kept_arguments(written: Any, arguments: Any, redactor: Redactor) -> dict[str, Any]:
+    """Return what the row of a call keeps of its arguments; those that are too large are cut, with a mark."""
+    text = json.dumps(written, ensure_ascii=False)
+    # Before it is cut: half a secret would not be found.
+    clean = redactor.json(written) if redactor.may_hide_in(text) else written
+    kept: dict[str, Any] = {ARGUMENTS: clean}
+    if len(text) > MAX_BYTES:
+        kept = {ARGUMENTS: _small(clean), CUT: True}
+    return kept if arguments == written else {**kept, CALLED_WITH: redactor.json(arguments)}
+
+
+def _small(value: Any) -> Any:
+    """Return arguments with long texts and lists cut, or the start of their JSON where they have too many names."""
+    less = cut(value) if isinstance(value, (Mapping, list, str)) else value
+    text = json.dumps(less, ensure_ascii=False)
+    return less if len(text) <= MAX_BYTES else {"...": shortened(text, MAX_BYTES)}
+
+
+# The objects of tools: where earlier calls have used one that is gone, a person decides about the next call.
+
+
+# In the detail of a row: the object in which the call may have left something.
+OBJECT = "object"
+
+# Which objects the calls of which runs have used in this process, by the object's id.
+_USED: dict[tuple[str | None, int], weakref.ref[Any]] = {}
+
+
+@dataclass(slots=True)
+class ToolObjects:
+    """The objects of a run's tools.
+
+    Attributes:
+        workflow: The workflow's file: one that is a tool has objects of its own.
+    """
+
+    workflow: str | None = None
+    _whole: set[str] = field(default_factory=set)
+
+    async def require_state(self, attempt: Attempt, *, only_reads: bool) -> None:
+        """Check before a call that its object has what earlier calls of the run have left in it.
+
+        Args:
+            attempt: The call.
+            only_reads: Whether the call leaves nothing in the object.
+
+        Raises:
+            NeedsDecision: Earlier calls used an object of a process that has ended, and no person has decided yet.
+        """
+        thing = object_of(attempt.tool.raw)
+        if thing is None:
+            return
+        name = self._name_of(attempt.tool, thing)
+        if name not in self._whole:
+            run_id = attempt.scope.run_id
+            lost = [] if _is_used(thing, run_id) else _lost(attempt, name)
+            if lost:
+                await attempt.effect.decide_without(lost)
+            self._whole.add(name)
+            _use(thing, run_id)
+        if not only_reads:
+            attempt.effect.keep(**{OBJECT: name})
+
+    def _name_of(self, tool: LoadedTool, thing: Any) -> str:
+        """Return the name of an object in the journal: its class, its settings, its workflow."""
+        planned, kind = tool.planned, type(thing)
+        parts = [planned.record.module, kind.__module__, kind.__qualname__, planned.config, self.workflow]
+        return f"{kind.__qualname__}#{digest_of(parts)[:16]}"
+
+
+def object_of(raw: RawTool) -> Any:
+    """Return the object with which a tool may keep values from call to call, or None: a function has none."""
+    if raw.is_remote or raw.made_of is None:
+        return None
+    bound = getattr(getattr(raw.made_of, "_tool_func", None), "__self__", None)
+    if bound is not None:
+        return bound
+    is_own_class = isinstance(raw.made_of, AgentTool) and not type(raw.made_of).__module__.startswith("strands.")
+    return raw.made_of if is_own_class else None
+
+
+def _lost(attempt: Attempt, name: str) -> list[str]:
+    """Return the calls that may have left something in an object, without those that a person has given up."""
+    rows = list(attempt.scope.run.rows_below("", "tool"))
+    given_up = {call for row in rows for call in row.detail.get(WITHOUT, ())}
+    used = [row for row in rows if row.detail.get(OBJECT) == name and row.key != attempt.effect.key]
+    return [call for row in used if (call := f"{row.key} ({row.attempt})") not in given_up]
+
+
+def _is_used(thing: Any, run_id: str | None) -> bool:
+    """Return whether this very object has served the run: a program may continue a run with its own object."""
+    known = _USED.get((run_id, id(thing)))
+    return known is not None and known() is thing
+
+
+def _use(thing: Any, run_id: str | None) -> None:
+    key = (run_id, id(thing))
+    # What cannot be referred to weakly counts as new in the next session of the run.
+    with contextlib.suppress(TypeError):
+        _USED[key] = weakref.ref(thing, lambda _: _USED.pop(key, None))
+
 
 RESULT = ("status", "content")
 TOUCHES_NOTHING: Mapping[str, Any] = {"resources": {"reads": [], "writes": []}}

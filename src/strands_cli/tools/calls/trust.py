@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
-from strands_cli.policy.claims.tool_claims import NO_CLAIMS, Claims, tightened
+from strands_cli.planning.plan_values import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.policy.tool_claims import NO_CLAIMS, Claims, tightened
 from strands_cli.texts.canonical_json import json_object
-from strands_cli.tools.forms.manifest_check import LoadedTool
+from strands_cli.tools.manifest_check import LoadedTool
 
 
 def counted_claims(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Claims:

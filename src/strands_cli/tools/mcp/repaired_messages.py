@@ -2,15 +2,113 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+import anyio
 from mcp.shared.message import SessionMessage
 
 from strands_cli.texts.canonical_json import json_object
-from strands_cli.tools.mcp.listed_tools import Tell, usable_tools
+from strands_cli.texts.phrases import shortened
+from strands_cli.tools.property_names import named_types
+from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
+
+# The tools that a server lists: what is sure to be meant is repaired, and one that cannot be used costs no other.
+
+
+Tell = Callable[[str], None]
+
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_TASK_SUPPORT = ("forbidden", "optional", "required")
+# From this version of the protocol on, what a tool promises to answer need not be an object.
+_ANY_OUTPUT = "2026"
+_WITHOUT_TYPE = ("$ref", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const")
+
+
+def usable_tools(listed: Any, version: str, tell: Tell) -> list[dict[str, Any]]:
+    """Return the tools of a list that can be used, as the protocol has them.
+
+    Args:
+        listed: What the server sent.
+        version: The version of the protocol that was agreed on.
+        tell: Gets a sentence about the server for each tool that is left out or changed.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for number, entry in enumerate(listed if isinstance(listed, list) else [listed], 1):
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        if not isinstance(entry, Mapping) or not isinstance(name, str) or not name:
+            tell(f"has a tool, number {number} of its list, that is left out: it has no name")
+        elif name in found:
+            tell(f"lists '{shortened(name, 80)}' twice; the first one is used")
+        elif (schema := input_schema(entry.get("inputSchema"))) is None:
+            tell(f"has a tool '{shortened(name, 80)}' that is left out: its inputSchema does not describe an object")
+        else:
+            found[name] = {"name": name, "inputSchema": schema, **_rest(entry, version, tell)}
+    return list(found.values())
+
+
+def input_schema(schema: Any) -> dict[str, Any] | None:
+    """Return the schema of an input as the protocol has it, or None for one that no object can fit."""
+    if schema is None or schema is True:
+        return {"type": "object"}
+    if not isinstance(schema, Mapping):
+        return None
+    schema = named_types(schema)
+    kinds = schema.get("type", "object")
+    if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
+        return None
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, Mapping) or not isinstance(required, (list, bool)):
+        return None
+    if not all(isinstance(one, (Mapping, bool)) for one in properties.values()):
+        return None
+    unused = {"type"} if isinstance(required, list) else {"type", "required"}
+    return {"type": "object", **{word: part for word, part in schema.items() if word not in unused}}
+
+
+def _rest(entry: Mapping[str, Any], version: str, tell: Tell) -> dict[str, Any]:
+    """Return what a tool says beside its name and its input, without what is none of the protocol's types."""
+    rest: dict[str, Any] = {word: entry[word] for word in ("title", "description") if isinstance(entry.get(word), str)}
+    hints = entry.get("annotations")
+    if isinstance(hints, Mapping):
+        kept = {word: hints[word] for word in _HINTS if isinstance(hints.get(word), bool)}
+        title = {"title": hints["title"]} if isinstance(hints.get("title"), str) else {}
+        rest["annotations"] = {**title, **kept}
+    if isinstance(entry.get("_meta"), Mapping):
+        rest["_meta"] = dict(entry["_meta"])
+    execution = entry.get("execution")
+    if isinstance(execution, Mapping) and execution.get("taskSupport") in _TASK_SUPPORT:
+        rest["execution"] = {"taskSupport": execution["taskSupport"]}
+    if entry.get("outputSchema") is not None:
+        output, fault = _output_schema(entry["outputSchema"], version)
+        if output is not None:
+            rest["outputSchema"] = output
+        else:
+            tell(f"has a tool '{shortened(entry['name'], 80)}' whose answers are not checked: its outputSchema {fault}")
+    return rest
+
+
+def _output_schema(schema: Any, version: str) -> tuple[dict[str, Any] | None, str]:
+    """Return the schema of an output as the protocol has it, or None and why it cannot be used."""
+    if not isinstance(schema, Mapping):
+        return None, "is not an object"
+    repaired = named_types(schema)
+    if version < _ANY_OUTPUT:
+        if "type" not in repaired and not any(word in repaired for word in _WITHOUT_TYPE):
+            repaired = {"type": "object", **repaired}
+        if repaired.get("type") != "object":
+            return None, "does not describe an object"
+    try:
+        require_schema(repaired)
+    except SchemaFaultError as fault:
+        return None, f"cannot be used: {fault}"
+    return repaired, ""
+
 
 _STRUCTURED_OBJECTS_UNTIL = "2026"
 _OLDEST = "2025-11-25"
@@ -203,3 +301,85 @@ def _blocks(content: Any) -> Iterator[Any]:
             yield from one
         else:
             yield one
+
+
+# The connection to one MCP server as the SDK's client opens it, in its own thread, and as the run may break it off.
+
+
+# What a server may send in one message (stdio) or one response (HTTP).
+MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+# What is remembered of what a server says beside the protocol.
+MAX_TAIL = 8 * 1024
+SHOWN_LINES = 5
+MAX_NOTES = 50
+Streams = tuple[Any, Any]
+
+
+class Link:
+    """One connection, made by `reach` each time it is opened.
+
+    Attributes:
+        closed: Whether nothing more comes over it.
+        is_over: Whether it has been closed on this side too, so that the thread of the client ends by itself.
+        is_stale: Whether the server has forgotten the session.
+        fault: What went wrong last, where the transport knows.
+        changes: What the server has announced of its tools.
+        notes: Notes about what the server sends: tools that are left out, characters that are replaced.
+    """
+
+    def __init__(self, reach: Callable[[Link], AbstractAsyncContextManager[Streams]]) -> None:
+        self._reach = reach
+        self.notes: dict[str, None] = {}
+        self.changes = Changes()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._is_given_up = False
+        self._tail = bytearray()
+        self.closed = False
+        self.is_over = False
+        self.is_stale = False
+        self.fault: str | None = None
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[Streams]:
+        """Open it in the running loop, until the context ends or the connection is given up.
+
+        Raises:
+            ConnectionError: it was given up.
+        """
+        self._loop = asyncio.get_running_loop()
+        with anyio.CancelScope() as scope:
+            self._scope = scope
+            if self._is_given_up:
+                scope.cancel()
+            try:
+                async with self._reach(self) as (incoming, outgoing):
+                    yield RepairedStream(incoming, self.note, self.changes), outgoing
+            finally:
+                self.closed, self.is_over, self._scope = True, True, None
+        if scope.cancelled_caught:
+            raise ConnectionError("given up")
+
+    def note(self, what: str) -> None:
+        """Note what a person should know of what the server sends, once; a flood ends."""
+        if len(self.notes) < MAX_NOTES:
+            self.notes.setdefault(what)
+
+    def give_up(self) -> None:
+        """Break it off, from any thread: each pending request gets an error."""
+        self._is_given_up = True
+        loop, scope = self._loop, self._scope
+        if loop is not None and scope is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed already
+                loop.call_soon_threadsafe(scope.cancel)
+
+    def remember(self, output: bytes) -> None:
+        """Keep the end of what the server says beside the protocol."""
+        self._tail += output
+        del self._tail[:-MAX_TAIL]
+
+    @property
+    def last_lines(self) -> list[str]:
+        """The last lines of that."""
+        lines = self._tail.decode("utf-8", "replace").splitlines()
+        return [line for line in lines if line.strip()][-SHOWN_LINES:]

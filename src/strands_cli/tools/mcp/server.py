@@ -17,16 +17,50 @@ from strands.types import PaginatedList
 
 from strands_cli.addresses.written_places import open_network
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
-from strands_cli.planning.planned_tools.tool_config import filled_in
+from strands_cli.planning.planned_tool import filled_in
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.system.daemon_threads import DaemonThreads
 from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.tools.invocation import Progress
-from strands_cli.tools.mcp.answer_blocks import block_of
-from strands_cli.tools.mcp.connection import Link
-from strands_cli.tools.mcp.wire_text import without_halves
+from strands_cli.tools.mcp.read_lines import without_halves
+from strands_cli.tools.mcp.repaired_messages import Link
+from strands_cli.tools.media import Block, blocks_of_bytes, decoded, described
 from strands_cli.tools.tool_results import Result, error_result
-from strands_cli.workflow.steps.tool_entries import McpServer
+from strands_cli.workflow.steps import McpServer
+
+# One block of what a tool of an MCP server answers, as the SDK has content of tool results.
+
+
+def block_of(content: Any) -> Block:
+    """Return a block; text stays text, pictures and documents are kept, and what has no block is named in text."""
+    kind = content.type
+    if kind == "text":
+        return {"text": content.text}
+    if kind in ("image", "audio"):
+        return _of_bytes(content.data, mime_type(content), kind)
+    if kind == "resource_link":
+        parts = [str(content.uri), content.title or content.name or "", content.description or ""]
+        about = described(mime_type(content), getattr(content, "size", None), str(content.uri))
+        return {"text": about + "".join(f"\n{part}" for part in dict.fromkeys(parts[1:]) if part)}
+    resource = content.resource
+    if hasattr(resource, "text"):
+        return {"text": resource.text}
+    return _of_bytes(resource.blob, mime_type(resource), "", str(resource.uri))
+
+
+def mime_type(content: Any) -> str:
+    """Return the type that content claims; the versions of the protocol's package name it differently."""
+    return str(getattr(content, "mime_type", None) or getattr(content, "mimeType", None) or "")
+
+
+def _of_bytes(text: str, mime: str, kind: str, name: str = "") -> Block:
+    data = decoded(text)
+    if data is None:
+        return {"text": described(mime or kind, None, name) + "\nIts data are not base64."}
+    blocks = blocks_of_bytes(data, mime or ("image/*" if kind == "image" else kind), name)
+    texts = [block["text"] for block in blocks if "text" in block]
+    return blocks[0] if len(blocks) == 1 else {"text": "\n".join(texts)}
+
 
 # The SDK's own time limit waits for ever for a server that does not answer; ours breaks the connection off.
 _NEVER_S = 24 * 60 * 60
@@ -168,11 +202,11 @@ class Server:
     def _reach(self) -> Any:
         settings = self.settings
         if settings.url is not None:
-            from strands_cli.tools.mcp.http_transport import reach_url
+            from strands_cli.tools.mcp.transports import reach_url
 
             opened = tuple(map(open_network, settings.allow_private))
             return reach_url(settings.url, self._filled(settings.headers), settings.proxy, opened)
-        from strands_cli.tools.mcp.stdio_transport import reach_process
+        from strands_cli.tools.mcp.transports import reach_process
 
         return reach_process(settings.command or "", settings.args, self._filled(settings.env), self._folder)
 

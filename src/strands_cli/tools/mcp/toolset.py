@@ -13,20 +13,20 @@ from typing import Any
 from strands_cli.errors import Code, Denied, Finding, NotEquipped, did_you_mean, suggest
 from strands_cli.hooks.manager import Hooks
 from strands_cli.lock.compare import compare_tools
-from strands_cli.lock.format.lock_model import LockedServer, LockedTool
-from strands_cli.planning.planned_tools.planned_tool import McpTool
+from strands_cli.lock.lock_reader import LockedServer, LockedTool
+from strands_cli.planning.planned_tool import McpTool
 from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.texts.phrases import shortened
 from strands_cli.texts.unicode_safety import hidden_characters, texts_of
-from strands_cli.tools.forms.manifest_check import LoadedTool, loaded_tool
-from strands_cli.tools.forms.tool_forms import Closer, RawTool
 from strands_cli.tools.invocation import NO_ANSWERS, Answers, Progress
+from strands_cli.tools.manifest_check import LoadedTool, loaded_tool
 from strands_cli.tools.mcp.server import Server
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 from strands_cli.tools.schema.validators import unchecked_patterns
-from strands_cli.workflow.steps.tool_entries import McpServer
+from strands_cli.tools.tool_forms import Closer, RawTool
+from strands_cli.workflow.steps import McpServer
 
 SERVER_FAULT = Code(
     "server-fault",

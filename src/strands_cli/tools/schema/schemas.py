@@ -12,7 +12,7 @@ from typing import Any
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.texts.phrases import shortened
-from strands_cli.tools.drafts import VALUES, followed
+from strands_cli.tools.property_names import VALUES, followed
 from strands_cli.tools.schema.validators import (
     MAX_BYTES,
     MAX_DEPTH,

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding
-from strands_cli.planning.run_inputs import BAD_INPUT
+from strands_cli.planning.row_planner import BAD_INPUT
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.loaded import Loaded
-    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.model import Loaded, WorkflowSpec
 
 
 def faults_of_inputs(spec: WorkflowSpec, inputs: Mapping[str, Any], loaded: Loaded) -> list[Finding]:

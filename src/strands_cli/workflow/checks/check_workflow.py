@@ -3,25 +3,226 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from strands_cli.errors import Code, Finding, Severity, StrandsCliError, Where, did_you_mean, suggest
-from strands_cli.workflow.checks.check_answers import check_answers
-from strands_cli.workflow.checks.check_comparisons import check_comparisons
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
-from strands_cli.workflow.findings import UNKNOWN_NAME, no_effect
-from strands_cli.workflow.loaded import Loaded
-from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.findings import NO_EFFECT, UNKNOWN_NAME, no_effect
+from strands_cli.workflow.model import Loaded, WorkflowSpec, template_sites
+from strands_cli.workflow.pattern_model import (
+    BESIDE,
+    YIELDING,
+    Output,
+    Scope,
+    Site,
+    Text,
+    answer_in,
+    is_result,
+    problem_of,
+    spoken_path,
+)
 from strands_cli.workflow.patterns.pattern_models import reserved_names
-from strands_cli.workflow.placed_steps import Site
-from strands_cli.workflow.template_places import template_sites
-from strands_cli.workflow.template_scope import YIELDING, Scope, problem_of, spoken_path
-from strands_cli.workflow.templates.syntax_help import explain_syntax
-from strands_cli.workflow.templates.template import Templates, is_prompt_template
-from strands_cli.workflow.templates.template_errors import Path, TemplateError
+from strands_cli.workflow.templates.plugin_filters import Path, Read, TemplateError
+from strands_cli.workflow.templates.template import Templates, explain_syntax, is_prompt_template
 from strands_cli.yaml_files.document import escape
+
+# Whether templates read the answers of steps as they are: a text has no fields, and an output those of its schema.
+
+
+# Keywords with which the properties of a schema are not all that an answer may have.
+_MORE = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"})
+
+
+def check_answers(site: Site, templates: Templates, spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield a finding for each field that the text of an answer, or its schema, does not have."""
+    seen = set[str]()
+    for read in templates.every_read_in(site.text, is_condition=site.is_condition):
+        found = answer_in(read.path, site.scope)
+        if found is None:
+            continue
+        position, place = found
+        if isinstance(place, Text):
+            problem = _of_text(read, position, place, spec)
+        else:
+            problem = _of_output(read, position, place, spec)
+        if problem is not None and problem.message not in seen:
+            seen.add(problem.message)
+            message, where = f"{problem.message}{site.use}", loaded.where(site.pointer)
+            yield Finding(UNKNOWN_NAME, message, where, problem.fix, problem.severity)
+
+
+class _Problem(NamedTuple):
+    message: str
+    fix: str
+    severity: Severity
+
+
+def _of_text(read: Read, position: int, place: Text, spec: WorkflowSpec) -> _Problem | None:
+    part = read.path[position]
+    if not isinstance(part, str) or part == "*" or hasattr(str, part):
+        return None
+    owner, rest = spoken_path(read.path[:position]), read.path[position : len(read.path) - read.is_called]
+    output = (*read.path[: position - 1], *BESIDE[1:]) if place.output == BESIDE else place.output
+    schemas = [_schema_of(agent, spec) for agent in place.agents]
+    instead = spoken_path((*output, *rest)) if output else ""
+    if "*" in output:
+        fix = f"write `{spoken_path(('', 'output', *rest))}` for `{spoken_path(('', *read.path[position - 1 :]))}`"
+    elif output and (not schemas or any(schema is not None for schema in schemas)):
+        fix = f"did you mean `{instead}`?"
+    elif output:
+        fix = f"give the agent {place.agents[0]!r} an `output_schema`, and write `{instead}`"
+    else:
+        fix = f"where it is JSON: `({owner} | fromjson){spoken_path(('', *rest))}`"
+    # One that may be missing is always missing: the run goes on, without the value.
+    return _Problem(f"`{owner}` is text, which has no `{part}`", fix, "warning" if read.may_be_missing else "error")
+
+
+def _of_output(read: Read, position: int, place: Output, spec: WorkflowSpec) -> _Problem | None:
+    owner, agent = spoken_path(read.path[:position]), place.agents[0]
+    schema = _schema_of(agent, spec)
+    if schema is None and agent in spec.agents:
+        fix = f"give the agent an `output_schema`, or read its text: `{owner.removesuffix('output')}response`"
+        message = f"`{owner}` is none, since the agent {agent!r} has no `output_schema`"
+        return None if read.may_be_missing else _Problem(message, fix, "error")
+    parts = read.path[position:-1] if read.is_called else read.path[position:]
+    lacking = _lacking(schema, parts) if isinstance(schema, Mapping) else None
+    if lacking is None:
+        return None
+    count, names, is_closed = lacking
+    word = str(parts[count])
+    if read.may_be_missing and not is_closed:
+        return None
+    close = did_you_mean(word, names)
+    before = spoken_path((*read.path[:position], *parts[:count]))
+    fix = f"did you mean `{close}`?" if close else f"its schema has: {', '.join(names)}"
+    if is_closed:
+        severity: Severity = "warning" if read.may_be_missing else "error"
+        return _Problem(f"`{before}` has no `{word}`, by the schema of the agent {agent!r}", fix, severity)
+    fix = fix if close else f"name it in the schema, or write `| default('')` behind it; {fix}"
+    message = (
+        f"`{before}` has `{word}` only where the model adds it: the schema of the agent {agent!r} does not name it"
+    )
+    return _Problem(message, fix, "warning")
+
+
+def _schema_of(agent: str, spec: WorkflowSpec) -> Any:
+    found = spec.agents.get(agent)
+    return found.output_schema if found is not None else None
+
+
+def _lacking(schema: Mapping[str, Any], parts: Path) -> tuple[int, list[str], bool] | None:
+    """Return the place of the first part that a schema does not name, the names there, and whether it has no others."""
+    for count, part in enumerate(parts):
+        if _MORE & schema.keys():
+            return None
+        if not isinstance(part, str) or part == "*":
+            schema = json_object(schema.get("items"))
+            continue
+        properties = json_object(schema.get("properties"))
+        if part not in properties:
+            others = schema.get("additionalProperties", True)
+            is_object = schema.get("type", "object") == "object" and isinstance(others, bool)
+            return (count, list(properties), not others) if properties and is_object else None
+        schema = json_object(properties[part])
+    return None
+
+
+# Checks of what templates ask of values and print: a status that none has, whole results, booleans of Python.
+
+
+UNKNOWN_STATUS = Code(
+    "unknown-status",
+    "A template or a condition compares a status with a word that no step ever has.",
+    "Write one of the words: completed, failed, skipped, not_executed.",
+)
+STATUSES = ("completed", "failed", "skipped", "not_executed")
+WHOLE_RESULT = Code(
+    "whole-result",
+    "A template prints a whole result, with the names of its fields, in place of its text.",
+    "Write `.response` behind it, or `| tojson`.",
+)
+PYTHON_BOOLEAN = Code(
+    "python-boolean",
+    "A template prints a boolean input as Python has it: `True` or `False`.",
+    "Write `| lower` behind it for `true` or `false`; or `{% if %}` for words of your own.",
+)
+PRINTS_NONE = Code(
+    "prints-none",
+    "A template prints an optional input without a default, which is the word `None` where the input has no value.",
+    "Give the input a default, or write `{{ NAME or '' }}`.",
+)
+_RESULTS = ("steps", "tasks", "nodes", "branches", "workers")
+_ARGUMENT = re.compile(r"/(input|vars)/")
+# Words of other programs for the same.
+_MEANT = {**dict.fromkeys(("success", "succeeded", "done", "ok"), "completed"), "error": "failed"}
+
+
+def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield a warning for each comparison that never holds, and each default that never acts."""
+    for path, word in dict.fromkeys(templates.words_in(site.text, is_condition=site.is_condition)):
+        is_status = path[0] in _RESULTS and path[0] in site.scope and path[-1] == "status"
+        if is_status and word.strip().lower() not in (*STATUSES, spec.rendering.completed.lower()):
+            fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
+            yield Finding(
+                UNKNOWN_STATUS, f"no step ever has the status {word!r}", loaded.where(site.pointer), fix, "warning"
+            )
+    for path, as_it_is in () if site.is_condition else templates.printed_in(site.text):
+        if path[0] in _RESULTS and is_result(path, site.scope):
+            spoken = spoken_path(path)
+            message = f"`{spoken}` prints all fields of the result with their names, in place of its text"
+            yield Finding(WHOLE_RESULT, message, loaded.where(site.pointer), f"write `{spoken}.response`", "warning")
+        elif as_it_is and len(path) == 1 and path[0] not in site.scope and _is_python_boolean(str(path[0]), spec):
+            message = f"`{path[0]}` is a boolean, and prints as `True` or `False`"
+            yield Finding(
+                PYTHON_BOOLEAN,
+                message,
+                loaded.where(site.pointer),
+                f"write `{path[0]} | lower` for `true` or `false`",
+                "warning",
+            )
+        elif as_it_is and len(path) == 1 and _may_print_none(str(path[0]), site, templates, spec):
+            message = f"`{path[0]}` is optional and has no default: without a value it prints as `None`"
+            fix = f"give it a `default`, such as '', or write `{path[0]} or ''`"
+            yield Finding(PRINTS_NONE, message, loaded.where(site.pointer), fix, "warning")
+    may_miss = spec.inputs.absent == "undefined"
+    for name in () if may_miss else templates.assumed_missing(site.text, is_condition=site.is_condition):
+        given = spec.inputs.optional.get(name)
+        if given is not None and given.default is None and name not in {*site.scope, *spec.inputs.values}:
+            message = f"the optional input `{name}` is never missing: without a value it is none"
+            fix = f"give it a `default` under `inputs`, or write `{name} or ...` and `if {name}`"
+            yield Finding(NO_EFFECT, message, loaded.where(site.pointer), fix, "warning")
+
+
+def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowSpec) -> bool:
+    """Return whether a name is an input without a value or a default that a template does not ask for before."""
+    given = spec.inputs.optional.get(name)
+    if given is None or given.default is not None or spec.inputs.absent == "undefined":
+        return False
+    # An argument that is nothing but the input is its value, and no text.
+    is_value = _ARGUMENT.search(site.pointer) is not None and templates.is_lone(site.text)
+    if is_value or any(name in names for names in (site.scope, spec.inputs.values, spec.inputs.required)):
+        return False
+    return name not in templates.asked_in(site.text) and name not in _of_objects(spec)
+
+
+def _of_objects(spec: WorkflowSpec) -> Iterator[str]:
+    """Yield what the object of an agent must have: without it no model is asked."""
+    for agent in spec.agents.values():
+        needed = agent.input_schema.get("required") if isinstance(agent.input_schema, Mapping) else None
+        yield from (name for name in needed if isinstance(name, str)) if isinstance(needed, list) else ()
+
+
+def _is_python_boolean(name: str, spec: WorkflowSpec) -> bool:
+    """Return whether an input is a boolean that prints as Python has it, where texts do not print as they are given."""
+    if spec.inputs.keep_texts:
+        return False
+    declared = spec.inputs.declared_as(name)
+    return declared.type == "boolean" if declared is not None else isinstance(spec.inputs.values.get(name), bool)
+
 
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 # How other programs name all inputs.

@@ -13,16 +13,14 @@ from pydantic import ValidationError
 
 from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where
 from strands_cli.workflow.agent_sections import AgentSpec
-from strands_cli.workflow.files.project_files import named_file
 from strands_cli.workflow.findings import BAD_SCHEMA, MISSING_KEY
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.packaged.packaged_source import PACKAGE
-from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile
-from strands_cli.workflow.parts.agent_tests import too_many_tests
+from strands_cli.workflow.packaged_listing import PACKAGE
+from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile, too_many_tests
+from strands_cli.workflow.skill_folders import named_file
 from strands_cli.workflow.validation_errors import first_findings_of, value_at
 from strands_cli.yaml_files.document import Document, escape
-from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
-from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, stored_name
+from strands_cli.yaml_files.document_reader import FILE_UNREADABLE, NO_SNAPSHOT, FileSnapshot, stored_name
 
 REF_LOOP = Code("ref-loop", "Agent files that refer to each other in a circle.", "Remove one of the references.")
 

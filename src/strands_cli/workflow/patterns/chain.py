@@ -7,11 +7,20 @@ from typing import Literal
 
 from pydantic import Field
 
-from strands_cli.workflow.base_model import FormatModel
-from strands_cli.workflow.pattern_model import PatternModel
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, last_of_steps, results_of, steps_in_order
-from strands_cli.workflow.steps.step_models import Step
-from strands_cli.workflow.template_scope import STEP, Items, Scope, Text
+from strands_cli.workflow.pattern_model import (
+    CONFIG,
+    STEP,
+    Items,
+    PatternModel,
+    PlacedStep,
+    Scope,
+    Text,
+    last_of_steps,
+    results_of,
+    steps_in_order,
+)
+from strands_cli.workflow.sections import FormatModel
+from strands_cli.workflow.steps import Step
 
 STARTER = """\
 agents:

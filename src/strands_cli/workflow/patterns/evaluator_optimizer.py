@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from strands_cli.errors import Finding
-from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import NO_EFFECT
-from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
-from strands_cli.workflow.steps.approvals import APPROVALS
-from strands_cli.workflow.steps.step_models import AgentStep, GateStep, agent_step
-from strands_cli.workflow.template_scope import ANY, Answered, Items, Scope, Text, scope_of
+from strands_cli.workflow.pattern_model import (
+    ANY,
+    CONFIG,
+    Answered,
+    Items,
+    PatternModel,
+    PlacedStep,
+    Scope,
+    Site,
+    StepEdge,
+    Text,
+    gate_scope,
+    in_order,
+    scope_of,
+)
+from strands_cli.workflow.sections import FormatModel
+from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, agent_step
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator

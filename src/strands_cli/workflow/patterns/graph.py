@@ -9,14 +9,26 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from strands_cli.errors import Code, Finding
-from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.graph_paths import distance, in_loops, leading_to_each, reached, reached_from, waves_of
-from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
+from strands_cli.workflow.pattern_model import (
+    ANY,
+    CONFIG,
+    UNSHOWN,
+    PatternModel,
+    PlacedStep,
+    Scope,
+    SharedAgent,
+    Site,
+    StepEdge,
+    Text,
+    result_of,
+    scope_of,
+    text_of,
+)
 from strands_cli.workflow.patterns.graph_branches import Branches
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, result_of, text_of
-from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step
-from strands_cli.workflow.template_scope import ANY, UNSHOWN, Scope, Text, scope_of
+from strands_cli.workflow.sections import FormatModel, Named
+from strands_cli.workflow.steps import AgentStep, GateStep, Step
 from strands_cli.yaml_files.document import escape
 
 if TYPE_CHECKING:

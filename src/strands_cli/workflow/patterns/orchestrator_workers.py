@@ -7,13 +7,27 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import no_effect
-from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope, optional_step, text_of
-from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step, agent_step
-from strands_cli.workflow.steps.tool_entries import ToolEntry
-from strands_cli.workflow.template_scope import ANY, UNSHOWN, Items, Scope, Text, answered_by, scope_of
+from strands_cli.workflow.pattern_model import (
+    ANY,
+    CONFIG,
+    UNSHOWN,
+    Items,
+    PatternModel,
+    PlacedStep,
+    Scope,
+    SharedAgent,
+    Site,
+    StepEdge,
+    Text,
+    answered_by,
+    gate_scope,
+    optional_step,
+    scope_of,
+    text_of,
+)
+from strands_cli.workflow.sections import FormatModel
+from strands_cli.workflow.steps import AgentStep, GateStep, Step, ToolEntry, agent_step
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding

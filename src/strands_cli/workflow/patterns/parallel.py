@@ -7,21 +7,29 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.findings import duplicates
-from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge, in_order
-from strands_cli.workflow.placed_steps import (
+from strands_cli.workflow.pattern_model import (
     CONFIG,
+    STEP,
+    UNSHOWN,
+    Items,
+    PatternModel,
     PlacedStep,
+    Scope,
+    SharedAgent,
     Site,
+    StepEdge,
+    Text,
+    in_order,
     optional_step,
     result_of,
     results_of,
+    scope_of,
     steps_in_order,
     text_of,
 )
-from strands_cli.workflow.steps.step_models import AgentStep, Step
-from strands_cli.workflow.template_scope import STEP, UNSHOWN, Items, Scope, Text, scope_of
+from strands_cli.workflow.sections import FormatModel, Identifier
+from strands_cli.workflow.steps import AgentStep, Step
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding

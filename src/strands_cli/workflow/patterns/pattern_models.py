@@ -15,9 +15,8 @@ from pydantic_core import CoreSchema, core_schema
 from strands_cli.default_parts import DEFAULTS
 from strands_cli.default_parts import PATTERNS as GROUP
 from strands_cli.parts.named_parts import NamedIn, Part, broken_part, imported_part, names_in, part_named
-from strands_cli.workflow.base_model import read_when_met
-from strands_cli.workflow.pattern_model import PatternModel
-from strands_cli.workflow.template_scope import COMMON_NAMES, YIELDING
+from strands_cli.workflow.pattern_model import COMMON_NAMES, YIELDING, PatternModel
+from strands_cli.workflow.sections import read_when_met
 
 _REVIEW = ("draft", "current_draft", "evaluation", "current_evaluation", "iteration", "iteration_index", "iterations")
 _WORK = ("orchestrator_response", "subtasks", "task_count", "round_count", "workers", "num_workers", "worker_count")

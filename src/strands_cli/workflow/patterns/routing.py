@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from strands_cli.errors import Code
-from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import unknown
-from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, steps_in_order
-from strands_cli.workflow.steps.approvals import APPROVALS, meant_word
-from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step
-from strands_cli.workflow.template_scope import STEP, Items, Scope, Text
+from strands_cli.workflow.pattern_model import (
+    CONFIG,
+    STEP,
+    Items,
+    PatternModel,
+    PlacedStep,
+    Scope,
+    StepEdge,
+    Text,
+    gate_scope,
+    in_order,
+    steps_in_order,
+)
+from strands_cli.workflow.sections import FormatModel, Named
+from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, Step, meant_word
 from strands_cli.yaml_files.document import escape
 
 if TYPE_CHECKING:

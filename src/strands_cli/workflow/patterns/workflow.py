@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from strands_cli.errors import Code, Finding, Severity
-from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.findings import UNKNOWN_NAME, duplicates, no_effect, unknown
 from strands_cli.workflow.graph_paths import connected, cycles, leading_nodes, leading_to_each, reached_from
-from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, result_of, text_of
-from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep, step_form
-from strands_cli.workflow.template_scope import Scope, Text
+from strands_cli.workflow.pattern_model import (
+    CONFIG,
+    PatternModel,
+    PlacedStep,
+    Scope,
+    SharedAgent,
+    StepEdge,
+    Text,
+    result_of,
+    text_of,
+)
+from strands_cli.workflow.sections import FormatModel, Identifier
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, step_form
 from strands_cli.workflow.templates.template import Templates
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from jinja2 import nodes
 from jinja2.compiler import CodeGenerator, operators
 from jinja2.utils import Namespace
 
-from strands_cli.workflow.templates.template_errors import TemplateError
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 
 if TYPE_CHECKING:
     from jinja2.compiler import Frame, MacroRef

@@ -31,8 +31,8 @@ from strands_cli.workflow.templates.bounds import (
     spend,
     text_of,
 )
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.regular_expressions import Found, SlowPattern, search
-from strands_cli.workflow.templates.template_errors import TemplateError
 
 MAX_RANGE = 100_000
 # More than a float has.

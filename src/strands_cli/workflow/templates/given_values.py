@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_cli.workflow.coercion import coerce
+from strands_cli.workflow.sections import coerce
+from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.sandbox import Missing
-from strands_cli.workflow.templates.template_errors import TemplateError
 
 
 class Absent(Missing):

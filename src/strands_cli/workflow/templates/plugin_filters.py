@@ -3,14 +3,91 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from strands_cli.errors import StrandsCliError
 from strands_cli.parts.named_parts import Part, broken_part, imported_part
-from strands_cli.workflow.templates.template_errors import TemplateError
+
+# Errors of templates, and the paths of names in them.
+
+
+# A name with the attributes and indexes that follow it: `steps[0].response` is `("steps", 0, "response")`.
+Path = tuple[str | int, ...]
+
+
+class TemplateError(Exception):
+    """A template or condition that cannot be compiled or rendered.
+
+    Attributes:
+        message: What is wrong, without the place.
+        is_syntax: Whether the message is that of Jinja's parser.
+        is_unknown: Whether a name or one of its parts has no value.
+        of_text: The name that a text was asked for, as if it had fields.
+    """
+
+    def __init__(self, message: str, line: int | None = None, *, is_syntax: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.is_syntax = is_syntax
+        self.is_unknown = False
+        self.of_text = ""
+
+    def __str__(self) -> str:
+        return f"line {self.line} of the template: {self.message}" if self.line and self.line > 1 else self.message
+
+
+class UnknownNameError(TemplateError):
+    """A name or attribute that has no value; `known` are its siblings that have one, None for a root name."""
+
+    def __init__(self, message: str, name: str, known: Iterable[str] | None) -> None:
+        super().__init__(message)
+        self.name = name
+        self.known = None if known is None else tuple(known)
+
+
+# What a template says of the names that it uses; it is taken from its tree once, and the tree is not kept.
+
+
+class Read(NamedTuple):
+    """One path that a template reads: whether it is called, and whether the template takes it for possibly missing."""
+
+    path: Path
+    is_called: bool
+    may_be_missing: bool
+
+
+class Facts(NamedTuple):
+    """What one template or condition says.
+
+    Attributes:
+        paths: The paths of names from outside, without those that may be absent.
+        reads: All reads of names from outside, those that may be missing and those by filters among them.
+        mentions: Every path that is written, also of names that the template sets.
+        certain: The paths that are always evaluated, and without whose second part rendering always fails.
+        sets: The names that it sets itself.
+        words: Each path that is compared with a constant text, with the text.
+        printed: Each path that is printed, with whether as it is.
+        assumed_missing: The names that have a default, or that are tested for being there.
+        asked: The names in conditions of `if`.
+    """
+
+    paths: frozenset[Path] = frozenset()
+    reads: tuple[Read, ...] = ()
+    mentions: frozenset[Path] = frozenset()
+    certain: frozenset[Path] = frozenset()
+    sets: frozenset[str] = frozenset()
+    words: tuple[tuple[Path, str], ...] = ()
+    printed: tuple[tuple[Path, bool], ...] = ()
+    assumed_missing: tuple[str, ...] = ()
+    asked: frozenset[str] = frozenset()
+
+
+NO_FACTS = Facts()
+
 
 # What a filter may return: a template can go on with these, and no object of a plugin reaches it.
 _VALUES = (str, int, float, bool, list, dict, type(None))

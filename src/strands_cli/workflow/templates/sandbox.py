@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from types import BuiltinMethodType, MethodType
@@ -48,13 +48,64 @@ from strands_cli.workflow.templates.filters import (
     require_small_format,
     size_of,
 )
-from strands_cli.workflow.templates.plugin_filters import plugin_filter
-from strands_cli.workflow.templates.template_errors import TemplateError, UnknownNameError
-from strands_cli.workflow.templates.template_facts import Facts
-from strands_cli.workflow.templates.template_parts import Parts
-from strands_cli.workflow.templates.template_paths import paths_of
-from strands_cli.workflow.templates.template_reads import certain_reads, mentions_of
-from strands_cli.workflow.templates.template_words import asked_names, assumed_missing, compared_words, printed_paths
+from strands_cli.workflow.templates.plugin_filters import Facts, Path, TemplateError, UnknownNameError, plugin_filter
+from strands_cli.workflow.templates.template_paths import (
+    Parts,
+    asked_names,
+    assumed_missing,
+    compared_words,
+    outermost,
+    path_of,
+    paths_of,
+    printed_paths,
+)
+
+# The paths that a template may read, and those without which it always fails.
+
+
+_MAY_BE_ABSENT = ("default", "d")
+
+
+def mentions_of(parts: Parts) -> frozenset[Path]:
+    """Return every path that a template may read, also those that may be absent."""
+    return frozenset(path for node in outermost(parts) if (path := path_of(node)))
+
+
+def certain_reads(tree: nodes.Node) -> frozenset[Path]:
+    """Return the children of names without which a template always fails, as `(name, child)`.
+
+    A branch, a loop or the right side of an `and` may never be evaluated. A child that is only passed on, tested or has
+    a default may be absent; one that is printed, or has a part that is read, may not.
+    """
+    return frozenset(path[:2] for path in _required(tree) if len(path) > 1 and path[1] != "*")
+
+
+def _required(node: nodes.Node, *, printed: bool = False) -> Iterator[Path]:
+    """Yield the paths that are always evaluated and whose second part must exist."""
+    if isinstance(node, (nodes.Getattr, nodes.Getitem)):
+        path = path_of(node)
+        if len(path) > 2 or printed:
+            yield path
+    for child in _always_evaluated(node):
+        yield from _required(child, printed=isinstance(node, nodes.Output))
+
+
+def _always_evaluated(node: nodes.Node) -> list[nodes.Node]:
+    """Return the children of a node that are always evaluated."""
+    if isinstance(node, (nodes.Macro, nodes.CallBlock)):
+        return []
+    if isinstance(node, (nodes.If, nodes.CondExpr)):
+        return [node.test]
+    if isinstance(node, nodes.For):
+        return [node.iter]
+    if isinstance(node, (nodes.And, nodes.Or)):
+        return [node.left]
+    if isinstance(node, nodes.Compare):
+        return [node.expr, *(operand.expr for operand in node.ops[:1])]
+    children = list(node.iter_child_nodes())
+    is_lax = isinstance(node, nodes.Test) or (isinstance(node, nodes.Filter) and node.name in _MAY_BE_ABSENT)
+    return [child for child in children if len(path_of(child)) != 2] if is_lax else children
+
 
 Result = TypeVar("Result")
 
@@ -419,3 +470,42 @@ def _close(name: str, known: Iterable[str]) -> str:
 
 def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
+
+
+# The nodes of a graph as templates see them: one that has not run has the fields of a result, and is not defined.
+
+
+class NotExecuted(Missing):
+    """A result that is not there: true and with fields, but `is defined` is false, and as a text it is an error."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, name: str, owner: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+        super().__init__(obj=owner, name=name)
+        self.fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field, or raise what a missing name does."""
+        return self.fields[name] if name in self.fields else super().__getattr__(name)
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return a field, or raise what a missing name does."""
+        return self.fields[name] if name in self.fields else super().__getitem__(name)
+
+    def __bool__(self) -> bool:  # type: ignore[override]  # Jinja types it as always raising
+        """Be true, as the result of a node that has run is."""
+        return True
+
+
+class Results(dict[str, Any]):
+    """The results of nodes that have run; `absent` are the fields of each node, for those that have not.
+
+    Its text, its length and a loop over it know only the nodes that have run.
+    """
+
+    def __init__(self, done: Mapping[str, Any], absent: Mapping[str, Mapping[str, Any]]) -> None:
+        super().__init__(done)
+        self.absent = absent
+
+    def __missing__(self, name: str) -> NotExecuted:
+        return NotExecuted(name, self, self.absent[name])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.run_lines.summary_lines import moment, text_lines
 from strands_cli.cli.commands.run_lines.tree_lines import money
-from strands_cli.cli.text_layout import one_line
+from strands_cli.cli.terminal_text import one_line
 from strands_cli.texts.phrases import duration, joined
 
 if TYPE_CHECKING:

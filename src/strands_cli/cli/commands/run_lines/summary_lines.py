@@ -8,17 +8,18 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.run_lines.tree_lines import money, tree_lines
-from strands_cli.cli.terminal_text import table
-from strands_cli.cli.text_layout import aligned, fitted, one_line, wrapped
+from strands_cli.cli.commands.next_commands import waiting_lines
+from strands_cli.cli.commands.run_lines.tree_lines import MOST, money, tree_lines
+from strands_cli.cli.terminal_text import aligned, fitted, one_line, table, wrapped
+from strands_cli.run_views.open_questions import answer_commands, command, questions_of
 from strands_cli.texts.phrases import counted, duration, short_json, shortened, tool_calls, with_fix
 from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import StoredRun
-    from strands_cli.engine.stored_runs.effect_summary import EffectSummary
-    from strands_cli.engine.stored_runs.summary import RunSummary
-    from strands_cli.run_views.tree import Branch
+    from strands_cli.engine.store_port import StoredJournal, StoredRun
+    from strands_cli.engine.stored_runs.summary import EffectSummary, RunSummary
+    from strands_cli.run_views.opened_runs import Branch
+
 
 # A longer text is cut unless everything is asked for.
 SHORT = 2000
@@ -42,7 +43,7 @@ def run_document(run: StoredRun) -> dict[str, Any]:
 
 def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
     """Return what a run did as JSON; `full` has what models were asked, and all answers."""
-    from strands_cli.run_views.tree import tree_of
+    from strands_cli.run_views.opened_runs import tree_of
 
     spent = summary.spent
     branches = {branch.key: branch for top in tree_of(summary) for branch in top.walk()}
@@ -118,7 +119,7 @@ def fact_lines(summary: RunSummary) -> Iterator[str]:
 
 def effects_lines(summary: RunSummary, *, columns: int | None, full: bool) -> Iterator[str]:
     """Yield the lines of the effects as a tree, what failed, and with `full` what each was asked and answered."""
-    from strands_cli.run_views.tree import tree_of
+    from strands_cli.run_views.opened_runs import tree_of
 
     if summary.effects:
         yield from ["", *tree_lines(tree_of(summary), columns=columns, full=full)]
@@ -266,3 +267,36 @@ def duration_of(run: StoredRun) -> str:
         return ""
     was_killed = run.status == "interrupted" and run.ended_at is None
     return ("at least " if was_killed else "") + duration(run.worked_s)
+
+
+# What is below the effects of a shown run: what waits, the answer, and the commands that tell more or go on.
+
+
+def end_lines(summary: RunSummary, journal: StoredJournal, *, full: bool) -> list[str]:
+    """Return the lines below the effects: what waits, the answer, and the commands that tell more or go on."""
+    run, place = summary.run, journal.place
+    ways = answer_commands(journal)
+    lines: list[str] = []
+    for question in questions_of(journal):
+        lines += ["", *waiting_lines(question)]
+    lines += answer_lines(summary, full=full)
+    more = []
+    if run.status == "running":
+        more.append(f"as it goes on: {command('runs', 'show', run.id, '--follow', store=place)}")
+    if run.status == "interrupted" or (run.status == "waiting" and not ways):
+        more.append(f"to continue it: {command('resume', run.id, store=place)}")
+    if not full and len(summary.effects) > MOST:
+        more.append(f"all {len(summary.effects)} effects: {command('runs', 'show', run.id, '--full', store=place)}")
+    elif not full and run.status != "completed" and summary.spent.model_calls:
+        more.append(f"what was asked and answered: {command('runs', 'show', run.id, '--full', store=place)}")
+    if summary.effects and not full:
+        example = _example(summary)
+        more.append(f"one effect as a whole, such as: {command('runs', 'show', run.id, example, store=place)}")
+    return [*lines, *([""] if more else []), *more, *([""] if ways else []), *ways]
+
+
+def _example(summary: RunSummary) -> str:
+    """Return the key that a person is likeliest to want: of what failed, or of the last answer."""
+    rows = [one.row for one in summary.effects]
+    failed = [one.row.key for one in summary.effects if one.error or one.tool_error]
+    return (failed or [row.key for row in rows if row.kind == "model"] or [row.key for row in rows])[-1]

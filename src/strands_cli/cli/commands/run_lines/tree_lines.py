@@ -8,14 +8,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal_text import columns_of
-from strands_cli.cli.text_layout import fitted, one_line, width_of, wrapped
+from strands_cli.cli.terminal_text import columns_of, fitted, one_line, width_of, wrapped
 from strands_cli.texts.phrases import duration
 from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.engine.stored_runs.effect_summary import EffectSummary
-    from strands_cli.run_views.tree import Branch
+    from strands_cli.engine.stored_runs.summary import EffectSummary
+    from strands_cli.run_views.opened_runs import Branch
 
 # A tree of more effects is cut: its first and its last lines stay, and those that a person has to know of.
 MOST, FIRST, LAST, NOTED = 200, 120, 40, 40

@@ -7,24 +7,254 @@ import functools
 import shlex
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from strands_cli.cli.commands.running.change import Change
-from strands_cli.cli.commands.running.execution import (
+from strands_cli.cli.commands.next_commands import EndNotice
+from strands_cli.cli.commands.running.run_command import (
     json_on_failure,
     print_outcome,
     run_on_terminal,
 )
-from strands_cli.cli.commands.running.waiting_elsewhere import answered_elsewhere
+from strands_cli.cli.commands.running.trust_command import require_trust
+from strands_cli.cli.commands.running.waiting_elsewhere import Change, answered_elsewhere
+from strands_cli.cli.foreign_output import reserved_streams, run_to_end
 from strands_cli.cli.output.messages import say
-from strands_cli.cli.output.results import print_json
-from strands_cli.errors import ExitCode, RunRecordError, StrandsCliError, UsageError, WaitingForPerson
+from strands_cli.cli.output.results import json_text, print_json
+from strands_cli.cli.terminal.run_progress import open_view
+from strands_cli.cli.terminal.terminal_human import is_interactive
+from strands_cli.cli.terminal_text import fitted, one_line
+from strands_cli.errors import (
+    ExitCode,
+    HungUp,
+    Interrupted,
+    ReaderStopped,
+    RunRecordError,
+    StrandsCliError,
+    Terminated,
+    UsageError,
+    WaitingForPerson,
+)
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
+    from strands_cli.app.planned_rows import PlannedRows
     from strands_cli.cli.commands.command_options import Chosen, RunFlags
-    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.cli.commands.running.waiting_elsewhere import Change
+    from strands_cli.cli.terminal.live_view import View
+    from strands_cli.engine.corrected_workflow import Correction
+    from strands_cli.engine.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
+
+
+# The terminal of a command that works on many runs at once: its lines, its progress in place, and its results.
+
+
+Result = TypeVar("Result")
+_SIGNALS = (Interrupted, Terminated, HungUp)
+
+
+class ManyRunsView:
+    """The terminal while this process works on many runs; tools that they call reach neither stdin nor stdout.
+
+    Attributes:
+        stdout: The stream for results.
+        is_drawn: Whether the progress is drawn below the lines.
+    """
+
+    def __init__(self, view: View, stdout: TextIO, notice: EndNotice) -> None:
+        self._view, self._notice = view, notice
+        self.stdout, self.is_drawn = stdout, view.is_drawn
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(
+        cls, rows: PlannedRows, progress: Callable[[], str], *, quiet: bool, verbose: bool, draws: bool
+    ) -> Iterator[ManyRunsView]:
+        """Open the terminal.
+
+        Args:
+            rows: The workflow of the runs.
+            progress: Returns how far they are, in words; empty where nothing is known yet.
+            quiet: Show no lines.
+            verbose: Show what tools print; of many runs it is too much else.
+            draws: Whether the progress may be drawn in place.
+        """
+        is_watched = is_interactive() and not rows.request.detach
+        notice = EndNotice(watched=is_watched)
+        with open_view(quiet=quiet, verbose=not draws, progress=_Progress(progress)) as view:
+            of_tools = view.tool_line if verbose else _drop
+            with reserved_streams(of_tools, view.error_line, verbose=verbose) as streams:
+                if rows.plan.hooks is not None:
+                    rows.plan.hooks.tell, rows.plan.hooks.watched = view.line, is_watched
+                yield cls(view, streams.stdout, notice)
+
+    def line(self, text: str) -> None:
+        """Show one line on stderr."""
+        self._view.line(one_line(text))
+
+    def run_to_end(self, work: Callable[[], Coroutine[Any, Any, Result]], stopped: str) -> Result:
+        """Run a coroutine until it ends or a signal stops it.
+
+        Args:
+            work: Returns the coroutine.
+            stopped: The line for a person who has stopped it.
+
+        Raises:
+            StrandsCliError: It was stopped, or has failed.
+        """
+        try:
+            return run_to_end(work, self._view.before_notice)
+        except StrandsCliError as error:
+            error.brief = stopped if isinstance(error, _SIGNALS) else error.brief
+            raise
+        finally:
+            self._view.settle()
+
+    def notify_later(self, place: StorePlace, run_id: str) -> None:
+        """Notify those who do not watch when the results and the errors of this command are printed."""
+        self._notice.send_later(place, run_id)
+
+    @staticmethod
+    def json_line(document: Any) -> str:
+        """Return an object as one line of JSON for stdout, with hidden characters escaped."""
+        return json_text(document)
+
+    @staticmethod
+    def reader_stopped(run_id: str, message: str, fix: str) -> StrandsCliError:
+        """Return the error of results that nothing reads any more while runs are left."""
+        error = ReaderStopped(message, fix=fix)
+        error.run_id = run_id
+        return error
+
+    @staticmethod
+    def warn_of_questions(rows: PlannedRows) -> None:
+        """Warn of calls that would ask when no person can be asked: they wait, or are denied."""
+        from strands_cli.cli.commands.running.run_command import warn_of_questions
+
+        warn_of_questions(rows.plan, rows.request)
+
+    @staticmethod
+    def in_directory_of(journal: StoredJournal, *, quiet: bool) -> AbstractContextManager[None]:
+        """Work where a stored run was started, so that relative paths mean what they meant then.
+
+        Raises:
+            RunRecordError: That directory cannot be entered.
+        """
+        return in_directory_of(journal, quiet=quiet)
+
+
+def _drop(_text: str) -> None:
+    """Take a line that is not shown."""
+
+
+class _Progress:
+    """The progress as the one line of the block that is drawn."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+
+    def lines(self, columns: int, rows: int) -> list[str]:
+        """Return the lines for a terminal of this size."""
+        text = self._text() if rows >= 2 else ""
+        return [fitted(printable(one_line(text)), max(1, columns - 1))[0]] if text else []
+
+
+# What `resume --spec` does before the run continues: check the corrected workflow, report, ask and store it.
+
+
+def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *, quiet: bool) -> None:
+    """Give a stored run its corrected workflow; nothing is stored unless the run can continue with it.
+
+    Raises:
+        StrandsCliError: The run cannot continue with it.
+    """
+    import asyncio
+
+    from strands_cli import app
+    from strands_cli.engine.corrected_workflow import read_correction
+    from strands_cli.engine.standalone import require_rehearsed
+
+    found = app.plan_correction(journal, read_correction(journal, file), changes)
+    if not quiet:
+        for line in found.lines():
+            say(one_line(line))
+    asyncio.run(require_rehearsed(journal, found))
+    _require_trust(found, may_ask=not changes.get("detach"))
+    found.store(journal)
+
+
+def _require_trust(found: Correction, *, may_ask: bool) -> None:
+    """Ask about what the corrected workflow starts and opens, unless that is what the run began with."""
+    from strands_cli.planning.data_flow.workflow_trust import Trust
+
+    before, after = Trust.of(found.before), Trust.of(found.after)
+    if (before.authority.digest, before.authority.places) != (after.authority.digest, after.authority.places):
+        require_trust(found.after, may_ask=may_ask)
+
+
+def name_of(file: str, typed_in: Path) -> str:
+    """Return the name of a file that a person has typed in another directory than the one of the run."""
+    if file == "-" or typed_in.resolve() == Path.cwd().resolve():
+        return file
+    return str(typed_in / file)
+
+
+# Continue a run that belongs to others, such as workers: what was decided is stored, and its owner continues it.
+
+
+def wait_for_owner(
+    name: str,
+    journal: StoredJournal,
+    changes: Mapping[str, Any],
+    change: Change,
+    act: Callable[[], None],
+    known: dict[str, Any],
+    flags: RunFlags,
+) -> int:
+    """Do a command's own work on the journal of a run, and let the run wait for its owner.
+
+    Args:
+        name: That of the owner.
+        journal: The journal, held; it is closed when the run waits.
+        act: The command's own work.
+        known: Gets the status of the run, for `--json`.
+
+    Raises:
+        UsageError: The run is given something of this machine.
+        NotEquipped: The owner is not installed.
+        StrandsCliError: The owner cannot be reached, or the run cannot be given this.
+    """
+    from strands_cli.app.handover import raise_limits
+    from strands_cli.engine.run_facts import stored_request
+    from strands_cli.engine.stored_runs.run_owners import run_owner
+    from strands_cli.engine.waiting.run_hooks import store_permissions
+
+    _require_for_others(name, changes, change)
+    owner = run_owner(name)
+    if change.budgets:
+        raise_limits(journal, change.budgets)
+    store_permissions(journal, stored_request(journal, changes))
+    line = owner.wait_again(journal, act)
+    known["status"] = "queued"
+    if flags.as_json:
+        print_json(known)
+    elif not flags.quiet:
+        say(f"{line}; --here continues it here")
+    return ExitCode.OK
+
+
+def _require_for_others(name: str, changes: Mapping[str, Any], change: Change) -> None:
+    given = [f"--{word.replace('_', '-')}" for word in ("out_dir", "policy", "record") if changes.get(word) is not None]
+    if change.spec is not None:
+        given.append("--spec")
+    if given:
+        raise UsageError(
+            f"the run belongs to {name!r}, which continues it, and {', '.join(given)} would be of this machine",
+            fix=f"omit {given[0]}, or continue it here: --here",
+        )
+
 
 # How long another command may hold a run that waits: to store an answer, it plans the run first.
 PATIENCE_S = 10.0
@@ -52,8 +282,6 @@ def continue_run(
         ends: Whether the run does not continue.
     """
     from strands_cli import app
-    from strands_cli.cli.commands.running.correction import correct_run, name_of
-    from strands_cli.cli.commands.running.owned_continuation import wait_for_owner
     from strands_cli.engine.stored_runs.run_owners import owner_name
 
     changes, flags = chosen.changes(), flags.placed()
@@ -95,8 +323,8 @@ def _left_there(
     journal: StoredJournal, changes: Mapping[str, Any], known: Mapping[str, Any], flags: RunFlags
 ) -> ExitCode:
     """Store what a run may do that does not continue now, and say how it does."""
-    from strands_cli.engine.run_start.run_facts import stored_request
-    from strands_cli.engine.waiting.allowed_calls import store_permissions
+    from strands_cli.engine.run_facts import stored_request
+    from strands_cli.engine.waiting.run_hooks import store_permissions
 
     store_permissions(journal, stored_request(journal, changes))
     if not flags.quiet:
@@ -145,7 +373,7 @@ def _say_next(journal: StoredJournal) -> None:
 
 def place_of(changes: Mapping[str, Any]) -> StorePlace:
     """Return where the runs are that a command is about."""
-    from strands_cli.planning.store_choice import chosen_place
+    from strands_cli.planning.run_request import chosen_place
 
     return chosen_place(changes["runs_dir"], changes["store"])
 

@@ -14,14 +14,13 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.given_text import FROM_STDIN, given_text
 from strands_cli.cli.commands.input_options import read_limits
-from strands_cli.cli.commands.running.change import Change, Decide
 from strands_cli.cli.commands.running.continuation import Act, continue_run, rerun_from
-from strands_cli.cli.commands.running.waiting_elsewhere import say_answer
+from strands_cli.cli.commands.running.waiting_elsewhere import Change, Decide, say_answer
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Answer, Row
-    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.store_port import StoredJournal
 
 KEY = Annotated[
     str | None,
@@ -92,8 +91,8 @@ def resume(
     """
 
     async def decide(journal: StoredJournal) -> None:
-        from strands_cli.engine.ports.clock import SystemClock
-        from strands_cli.engine.waiting.cut_off_calls import cut_off_call, give_up, redo_call, skip_call
+        from strands_cli.engine.ports import SystemClock
+        from strands_cli.engine.waiting.questions import cut_off_call, give_up, redo_call, skip_call
 
         again = [cut_off_call(journal, key) for key in calls.redo]
         skipped = [cut_off_call(journal, key) for key in calls.skip]
@@ -211,7 +210,7 @@ def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
     """
 
     async def act(journal: StoredJournal) -> None:
-        from strands_cli.engine.ports.clock import SystemClock
+        from strands_cli.engine.ports import SystemClock
         from strands_cli.engine.waiting.questions import give_answer
 
         question, answer = await decide(journal)
@@ -241,7 +240,7 @@ async def typed_answer(question: Row, text: str) -> Answer | None:
     """
     from strands_cli.cli.terminal.terminal_human import TerminalHuman, is_interactive
     from strands_cli.engine.journal.journal_rows import Question
-    from strands_cli.policy.permission_question import PermissionQuestion
+    from strands_cli.policy.decision import PermissionQuestion
 
     if not is_interactive():
         if (question.detail.get("call") or {}).get("needs_terminal"):  # a managed policy file asks

@@ -9,12 +9,12 @@ import typer
 from strands_cli.cli.commands.command_options import SPEC
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import print_json, print_result
-from strands_cli.cli.text_layout import one_line
-from strands_cli.planning.sentences.unanswered_trust import file_to_trust, trust_refusal
+from strands_cli.cli.terminal_text import one_line
+from strands_cli.planning.authority_sentences import file_to_trust, trust_refusal
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.workflow_trust import Trust
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.plan_values import Plan
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.workflow.parts.agent_file import Atomic
 
@@ -29,8 +29,8 @@ def trust(
     Example: strands trust report.yaml
     """
     from strands_cli.cli.terminal.terminal_human import is_interactive
+    from strands_cli.planning.authority_sentences import python_lines, use_lines
     from strands_cli.planning.data_flow.workflow_trust import Trust
-    from strands_cli.planning.sentences.authority_sentences import python_lines, use_lines
 
     found = Trust.of(_planned(spec), whole=True)
     asked, file, own = found.authority.asked, found.plan.packaged or found.plan.file, python_lines(found)
@@ -55,10 +55,9 @@ def _planned(spec: str) -> Plan:
     import dataclasses
 
     from strands_cli import app
-    from strands_cli.planning.folders.agent_workflow import agent_workflow_of
-    from strands_cli.planning.folders.single_call import call_workflow
-    from strands_cli.planning.folders.workflow_folder import is_workflow
-    from strands_cli.workflow.packaged.packaged_source import located
+    from strands_cli.planning.single_call import call_workflow
+    from strands_cli.planning.workflow_folder import agent_workflow_of, is_workflow
+    from strands_cli.workflow.packaged_listing import located
     from strands_cli.workflow.parts.agent_file import is_agent_file, read_atomic
     from strands_cli.workflow.parts.client_servers import has_client_servers
     from strands_cli.yaml_files.document_reader import read_document
@@ -97,7 +96,7 @@ def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> N
 def require_trust_of_agent(atomic: Atomic, request: RunRequest) -> None:
     """Ask the same about an agent in a file of its own, whatever its input will be."""
     from strands_cli import app
-    from strands_cli.planning.folders.agent_workflow import agent_workflow_of
+    from strands_cli.planning.workflow_folder import agent_workflow_of
 
     require_trust(app.plan(agent_workflow_of(atomic).load(), request))
 
@@ -113,8 +112,8 @@ def require_trust_in(spec: str) -> None:
 
 def _agreed(found: Trust) -> bool:
     """Show everything that the workflow uses and sends, and return whether the person agrees."""
-    from strands_cli.cli.terminal.keyboard import Keyboard
-    from strands_cli.planning.sentences.authority_sentences import authority_sections, python_lines
+    from strands_cli.cli.terminal.terminal_human import Keyboard
+    from strands_cli.planning.authority_sentences import authority_sections, python_lines
 
     plan, keyboard = found.plan, Keyboard()
     say(one_line(f"? May {file_to_trust(plan)} do this? You are asked once, and again when it changes."))

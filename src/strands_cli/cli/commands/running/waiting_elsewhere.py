@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output.messages import say
@@ -14,10 +16,34 @@ from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
-    from strands_cli.cli.commands.running.change import Change
     from strands_cli.engine.journal.journal_rows import Answer, Row
-    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
+
+
+# What a command gives a stored run before it continues.
+
+
+# Finds out which question of a run a command answers, and with what.
+Decide = Callable[["StoredJournal"], Coroutine[Any, Any, tuple["Row", "Answer"]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a stored run is given before it continues: larger limits, a file with its corrected workflow, an answer.
+
+    Attributes:
+        answers: The key of the question that is answered; None where none is, or the only one.
+        decide: Finds out the answer; None where none is given.
+        here: Whether a run that belongs to others, such as workers, continues in this process.
+    """
+
+    budgets: Mapping[str, str] | None = None
+    spec: str | None = None
+    answers: str | None = None
+    decide: Decide | None = None
+    here: bool = False
+
 
 # How long the process that waits may take to use an answer; it looks several times a second.
 TAKES_S = 5.0
@@ -31,9 +57,8 @@ def answered_elsewhere(run: str, place: StorePlace, change: Change, known: dict[
         RunRecordError: The store cannot pass the answer on, or the process does not take it.
     """
     from strands_cli import app
-    from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
-    from strands_cli.engine.waiting.offered_answers import offer_answer, stays_until
-    from strands_cli.engine.waiting.questions import chosen_question, open_questions
+    from strands_cli.engine.stored_runs.opened import stored_redactor
+    from strands_cli.engine.waiting.questions import chosen_question, offer_answer, open_questions, stays_until
     from strands_cli.run_views.open_questions import with_run
 
     with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
@@ -84,7 +109,7 @@ def _taker(journal: StoredJournal, key: str) -> str | None:
 
 
 def _not_passed_on(journal: StoredJournal, question: Row) -> RunRecordError:
-    from strands_cli.engine.waiting.offered_answers import stays_until
+    from strands_cli.engine.waiting.questions import stays_until
     from strands_cli.run_views.open_questions import command
 
     when = time.strftime("%H:%M:%S", time.localtime(stays_until(question)))

@@ -7,21 +7,26 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.run_lines.end import end_lines
-from strands_cli.cli.commands.run_lines.summary_lines import effect_document, fact_lines, moment, summary_document
+from strands_cli.cli.commands.run_lines.summary_lines import (
+    effect_document,
+    end_lines,
+    fact_lines,
+    moment,
+    summary_document,
+)
 from strands_cli.cli.commands.run_lines.tree_lines import money, result_columns, text_of
 from strands_cli.cli.output.results import json_text, print_result
-from strands_cli.cli.text_layout import fitted, one_line
+from strands_cli.cli.terminal_text import fitted, one_line
 from strands_cli.errors import RunRecordError
 from strands_cli.run_views.open_questions import questions_of
-from strands_cli.run_views.tree import tree_of
+from strands_cli.run_views.opened_runs import tree_of
 from strands_cli.texts.phrases import duration
 from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
+    from strands_cli.engine.store_port import RunStore, StoredJournal
     from strands_cli.engine.stored_runs.summary import RunSummary
-    from strands_cli.run_views.tree import Branch
+    from strands_cli.run_views.opened_runs import Branch
 
 # How often is looked, and how much longer than a look took is waited, so that the run itself has the machine.
 LOOK_S, SHARE = 0.2, 10

@@ -3,32 +3,272 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import shlex
 import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.ages import age_in_seconds
-from strands_cli.cli.commands.command_options import JSON, with_run_options
-from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.commands.command_options import JSON, RUN, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.commands.plugin_commands import OpenGroup
+from strands_cli.cli.commands.plugin_commands import OpenGroup, group
 from strands_cli.cli.commands.run_lines.summary_lines import run_document, run_lines
 from strands_cli.cli.commands.run_lines.tree_lines import result_columns
-from strands_cli.cli.commands.stored.artifacts import fetch_artifacts
-from strands_cli.cli.commands.stored.listed_inputs import inputs_of
-from strands_cli.cli.commands.stored.show import show_run
 from strands_cli.cli.output.messages import say
-from strands_cli.cli.output.results import print_json, print_result
+from strands_cli.cli.output.results import print_json, print_response, print_result
+from strands_cli.cli.terminal_text import one_line, table
 from strands_cli.errors import ExitCode, NotEquipped, RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
-from strands_cli.texts.phrases import counted
+from strands_cli.texts.phrases import counted, short_json, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from strands_cli.engine.ports.store_port import RunStore, StoredRun
+    from strands_cli.engine.store_port import RunStore, StoredJournal, StoredRun
+    from strands_cli.run_views.fetched_artifacts import RunArtifacts, StoredArtifact
+
+
+# `strands runs show`: one run as a tree, one effect of it as a whole, or what a running one does as it does it.
+
+
+KEY = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[KEY]",
+        help="One effect, as a whole: `steps.0`, `steps.0/model.0`.",
+        show_default=False,
+        autocompletion=completions.keys,
+    ),
+]
+
+
+@with_run_options()
+def show_run(
+    run: RUN,
+    key: KEY = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show every effect, what models were asked, and all answers.")
+    ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print what a running run does, until it ends or waits.")
+    ] = False,
+    where: StoreOptions = DEFAULT_STORE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document; with --follow one a line.")] = False,
+) -> None:
+    """Show what one run did, as a tree: steps, model turns, tool calls, decisions, costs, why it stopped, its answer.
+
+    Example: strands runs show last --full
+    """
+    if key is not None and (follow or full):
+        raise UsageError(
+            f"an effect is shown whole and once, without {'--follow' if follow else '--full'}",
+            fix=f"strands runs show {shlex.join([run, key])}",
+        )
+    with where.opened() as runs:
+        found = runs.find(run)
+        if key is not None:
+            _show_effect(runs, found, key, as_json=as_json)
+        elif follow:
+            from strands_cli.cli.commands.stored.follow import follow_run
+
+            follow_run(runs, found, full=full, as_json=as_json)
+        else:
+            _show_run(runs, found, full=full, as_json=as_json)
+
+
+def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
+    from strands_cli.cli.commands.run_lines.summary_lines import effects_lines, end_lines, fact_lines, summary_document
+    from strands_cli.cli.commands.run_lines.tree_lines import result_columns
+    from strands_cli.engine.journal.journal_rows import command_of
+    from strands_cli.engine.stored_runs.described import run_of
+    from strands_cli.engine.stored_runs.summary import summary_of
+
+    with contextlib.closing(store.open(run, hold=False)) as journal:
+        if (name := command_of(journal.get("pattern"))) is not None:
+            _show_parts(store, run_of(journal), name, as_json=as_json)
+            return
+        summary = summary_of(journal)
+        if as_json:
+            from strands_cli.run_views.open_questions import questions_of
+
+            print_json({**summary_document(summary, full=full), "questions": questions_of(journal)})
+            return
+        lines = [*fact_lines(summary), *effects_lines(summary, columns=result_columns(), full=full)]
+        lines += end_lines(summary, journal, full=full)
+    print_result("\n".join(lines))
+
+
+def _show_parts(store: RunStore, run: StoredRun, name: str, *, as_json: bool) -> None:
+    """Show a run that consists of others: how many there are by their status, and the commands that tell more."""
+    from strands_cli.cli.commands.run_lines.summary_lines import run_document
+    from strands_cli.cli.terminal_text import one_line
+    from strands_cli.run_views.open_questions import command
+    from strands_cli.texts.phrases import counted
+
+    parts = Counter(part.status for part in store.runs()[0] if part.whole == run.id)
+    if as_json:
+        print_json({**run_document(run), "parts": dict(parts), "command": name})
+        return
+    of_status = ", ".join(f"{number} {status}" for status, number in sorted(parts.items()))
+    lines = [
+        f"{run.id} of {run.file}: {run.status}{f', {run.reason}' if run.reason else ''}",
+        f"{counted(parts.total(), 'run')}{f': {of_status}' if of_status else ''}",
+        f"each of them: {command('runs', 'list', '--parts', run.id, store=store.place)}",
+        f"how far it is, and how it goes on: {command(name, 'status', run.id, store=store.place)}",
+    ]
+    print_result("\n".join(map(one_line, lines)))
+
+
+def _show_effect(store: RunStore, run: str, key: str, *, as_json: bool) -> None:
+    from strands_cli.cli.commands.run_lines.one_effect_lines import effect_lines, whole_effect_document
+    from strands_cli.run_views.open_questions import answer_commands
+    from strands_cli.run_views.whole_effect import effect_of
+
+    with contextlib.closing(store.open(run, hold=False)) as journal:
+        effect = effect_of(journal, key)
+        waits = effect.status == "waiting"
+        ways = answer_commands(journal) if waits else []
+    if as_json:
+        print_json(whole_effect_document(run, effect))
+        return
+    own = [way for way in ways if effect.key in shlex.split(way)]
+    print_result("\n".join([*effect_lines(effect), *([""] if own else []), *own]))
+
+
+# One file of a run as the cells of a table and as JSON.
+
+
+def artifact_cells(one: StoredArtifact) -> tuple[str, ...]:
+    """Return the cells of a table: its path, its size, its digest, and where its text is."""
+    return one_line(one.path), str(one.size), one.digest, "in the store" if one.stored else "in the file only"
+
+
+def artifact_document(one: StoredArtifact) -> dict[str, Any]:
+    """Return it as JSON, without its text."""
+    return {"path": one.path, "size": one.size, "digest": one.digest, "stored": one.stored}
+
+
+# The command `runs artifacts`: the files of a run, listed, printed, or written here from wherever the run was.
+
+
+@with_run_options()
+def fetch_artifacts(
+    run: RUN,
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PATH]",
+            help="One file, to be printed to stdout.",
+            show_default=False,
+            autocompletion=completions.artifacts,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Write the files below this directory.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    where: StoreOptions = DEFAULT_STORE,
+    as_json: JSON = False,
+) -> None:
+    """List the files of a complete run, print one of them, or write them here.
+
+    A store in a database has their texts, so that they need not be on this machine.
+
+    Example: strands runs artifacts last -o fetched
+    """
+    from strands_cli.run_views.fetched_artifacts import artifacts_of
+
+    if force and out is None:
+        raise UsageError("--force is about files that are written", fix="name where: --out DIR, or omit --force")
+    if out == Path("-"):
+        fix = f"one file goes to stdout: {shlex.join(['strands', 'runs', 'artifacts', run])} {path or 'PATH'}"
+        raise UsageError("--out names a directory, and - is none", fix=fix)
+    with where.opened() as opened:
+        name = opened.find(run)
+        with contextlib.closing(opened.open(name, hold=False)) as journal:
+            found = artifacts_of(journal, with_texts=path is not None or out is not None)
+    if out is not None:
+        _write(found, path, out, force=force, as_json=as_json)
+    elif path is not None:
+        _print(found, path, as_json=as_json)
+    else:
+        _list(found, as_json=as_json)
+
+
+def _write(found: RunArtifacts, path: str | None, out: Path, *, force: bool, as_json: bool) -> None:
+    from strands_cli.run_views.fetched_artifacts import write_artifacts
+
+    written = write_artifacts(found.chosen([path] if path is not None else []), out, force=force)
+    if as_json:
+        print_json({"run": found.run_id, "written": written})
+        return
+    for one in written:
+        say(one_line(f"wrote {one['path']} ({one['size']} bytes)"))
+
+
+def _print(found: RunArtifacts, path: str, *, as_json: bool) -> None:
+    (chosen,) = found.chosen([path])
+    if as_json:
+        print_json({"run": found.run_id, **artifact_document(chosen), "text": chosen.read()})
+    else:
+        print_response(chosen.read(), is_file=True)
+
+
+def _list(found: RunArtifacts, *, as_json: bool) -> None:
+    if as_json:
+        place = None if found.worked_on is None else dataclasses.asdict(found.worked_on)
+        print_json(
+            {"run": found.run_id, "worked_on": place, "artifacts": [artifact_document(one) for one in found.files]}
+        )
+        return
+    if not found.files:
+        say(f"the workflow of the run {found.run_id} has no artifacts")
+        return
+    print_result("\n".join(table([("PATH", "BYTES", "SHA-256", "TEXT"), *map(artifact_cells, found.files)])))
+    if found.worked_on is not None:
+        say(one_line(f"written on {found.worked_on.words}"))
+
+
+# The inputs of listed runs, short, by which a person tells runs of one workflow apart.
+
+
+# The journals of so many runs are opened for a list; a list of more has no inputs of the older ones.
+MOST_RUNS = 40
+_VALUE, _ALL = 40, 120
+# The journal of a run that hides values names what it hides.
+_HIDING = ("secret_variables", "secret_files", "hides_personal_data")
+
+
+def inputs_of(store: RunStore, runs: Sequence[StoredRun]) -> dict[str, str]:
+    """Return the inputs of the first runs by the id of the run, of each workflow that hides nothing."""
+    from strands_cli.engine.stored_runs.many_journals import journals_of
+
+    first = [run.id for run in runs[:MOST_RUNS]]
+    found: dict[str, str] = {}
+    for run, journal in zip(first, journals_of(store, first), strict=True):
+        if isinstance(journal, RunRecordError):
+            continue
+        with contextlib.closing(journal), contextlib.suppress(RunRecordError):
+            found[run] = _inputs_in(journal)
+    return found
+
+
+def _inputs_in(journal: StoredJournal) -> str:
+    inputs = journal.get("inputs")
+    if any(journal.get(name) for name in _HIDING) or not isinstance(inputs, Mapping):
+        return ""
+    return shortened(", ".join(f"{name}={_shown(value)}" for name, value in inputs.items()), _ALL)
+
+
+def _shown(value: Any) -> str:
+    return shortened(one_line(value), _VALUE) if isinstance(value, str) else short_json(value, _VALUE)
+
 
 RUNS = Annotated[
     list[str],
@@ -94,8 +334,8 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
-    from strands_cli.engine.ports.clock import SystemClock
-    from strands_cli.engine.stored_runs.cancelling import cancel_run
+    from strands_cli.engine.ports import SystemClock
+    from strands_cli.engine.stored_runs.run_owners import cancel_run
 
     with where.opened() as opened:
         names = [opened.find(run) for run in runs]
@@ -215,7 +455,7 @@ def _require_own_process(store: RunStore, run: str) -> None:
     Raises:
         UsageError: The run is a part of one that is running: its process works on all of them.
     """
-    from strands_cli.engine.journal.run_parts import whole_of
+    from strands_cli.engine.journal.journal_rows import whole_of
 
     whole = whole_of(run)
     if whole is None or store.read(run).status != "running":
@@ -228,7 +468,7 @@ def _require_own_process(store: RunStore, run: str) -> None:
 
 def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], set[str], list[str]]:
     """Return the runs of these statuses, the ids of all that are not parts of another, and problems of journals."""
-    from strands_cli.engine.journal.run_parts import without_parts
+    from strands_cli.engine.journal.journal_rows import without_parts
 
     known = get_args(RunStatus)
     for status in statuses:

@@ -7,8 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from strands_cli.cli.commands.command_options import JSON, RUNS_DIR, STORE
-from strands_cli.cli.commands.help_group import group
-from strands_cli.cli.commands.plugin_commands import OpenGroup
+from strands_cli.cli.commands.plugin_commands import OpenGroup, group
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import RunRecordError
 from strands_cli.texts.phrases import counted
@@ -16,7 +15,7 @@ from strands_cli.texts.phrases import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from strands_cli.engine.ports.store_port import StoreOpener
+    from strands_cli.engine.store_port import StoreOpener
     from strands_cli.store_place import StorePlace
 
     Step = Callable[[StorePlace, str], list[str]]
@@ -51,7 +50,7 @@ def _print(
 ) -> None:
     """Do one step with the store that the options name, and print what it returns."""
     from strands_cli.engine.stored_runs.opened_store import opener_of
-    from strands_cli.planning.store_choice import chosen_place
+    from strands_cli.planning.run_request import chosen_place
 
     place = chosen_place(runs_dir, store)
     if place.directory is not None:

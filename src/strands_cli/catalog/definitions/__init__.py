@@ -1,1 +1,0 @@
-"""Manifests of tools, and the differences between two definitions."""

@@ -1,1 +1,0 @@
-"""The command `explain`: workflows, findings, policy."""

@@ -1,1 +1,0 @@
-"""The commands about installed tools: list, show and run them, import servers."""

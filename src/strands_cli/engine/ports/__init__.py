@@ -1,1 +1,0 @@
-"""What the engine needs from other packages and from the machine."""

@@ -1,1 +1,0 @@
-"""What is stored when a run starts, and compared when it continues."""

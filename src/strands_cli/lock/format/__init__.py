@@ -1,1 +1,0 @@
-"""The lock file: its values, its reader and its writer."""

@@ -1,1 +1,0 @@
-"""Checks of a plan that need more than the workflow file."""

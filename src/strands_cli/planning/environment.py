@@ -1,0 +1,282 @@
+"""Checks before a run: its variables have values, its mounts are folders, and a limit on money has prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.errors import ArtifactError, Code, Finding, NotEquipped, suggest
+from strands_cli.outputs.artifacts import ARTIFACT_EXISTS, ArtifactPlaces, obstacle, place_artifact
+from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
+from strands_cli.planning.machine.lock_check import python_path_of
+from strands_cli.planning.plan_values import PlannedAgent, PlannedTool, agents_in, with_parts
+from strands_cli.planning.planned_tool import PythonTool
+from strands_cli.planning.prices import VARIABLE, PriceTable, load_prices
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.system.protected_names import secret_in
+from strands_cli.workflow.model import WorkflowSpec, template_sites
+from strands_cli.workflow.patterns.pattern_models import hiding_names, reserved_names
+from strands_cli.workflow.templates.plugin_filters import TemplateError, without_plugin_filters
+from strands_cli.yaml_files.document import Document, escape
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan_values import Plan
+
+
+# The workspace of a run: what its file tools may touch, and the Python of its own that they may not.
+
+
+def mounts_of(planned: Plan) -> dict[str, dict[str, str]]:
+    """Return where each mount of a workflow leads, and its path as the workflow writes it, by its name."""
+    mounts, folder = planned.spec.env.mounts, planned.project.absolute()
+    return {
+        "mounts": {name: planned.places[path] for name, path in mounts.items()},
+        "written_mounts": {name: str(folder / path) for name, path in mounts.items()},
+    }
+
+
+def workspace_of(planned: Plan, root: Path | None = None) -> dict[str, Any]:
+    """Return what file tools may touch: a directory and the mounts, without what decides over the run.
+
+    Args:
+        root: The directory; None means the working directory.
+    """
+    rules = [file for _, file in planned.policy.files]
+    return {
+        "root": str(root or Path.cwd()),
+        **mounts_of(planned),
+        "protected": [
+            str(Path(file).absolute()) for file in (planned.file, *planned.files, *rules, *python_places(planned))
+        ],
+    }
+
+
+def python_places(plan: Plan) -> Iterator[str]:
+    """Yield the file or folder of each tool that is Python of the workflow's own; nothing is imported."""
+    folders = [str((plan.base_dir / name).resolve()) for name in python_path_of(plan)]
+    for tool in with_parts(plan.called()):
+        if isinstance(tool, PythonTool) and (place := _place_of(tool, folders)):
+            yield place
+
+
+def _place_of(tool: PythonTool, folders: Sequence[str]) -> str | None:
+    """Return the package or module of custom Python, found by its first name.
+
+    Args:
+        folders: Where it is searched for after `sys.path`.
+    """
+    from importlib.machinery import PathFinder
+
+    from strands_cli.catalog.distributions.scan import search_path
+
+    spec = PathFinder.find_spec(tool.record.module.partition(".")[0], [*search_path(), *folders])
+    if spec is None:
+        return None
+    return next(iter(spec.submodule_search_locations or ()), spec.origin)
+
+
+# Artifacts before a run: paths that are known already are checked for collisions and escapes.
+
+
+CANNOT_WRITE = Code(
+    "cannot-write",
+    "The output path is not a directory, or cannot be written to.",
+    "Choose another directory, or correct its permissions.",
+    12,
+)
+ARTIFACT_OUTSIDE = Code(
+    "artifact-outside",
+    "An artifact's path is absolute, has '..', leaves the output directory through a link, or has a protected name.",
+    "Use a path inside the output directory and choose that directory with --out.",
+    12,
+)
+
+
+@without_plugin_filters()
+def check_outputs(
+    spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any], options: RunRequest
+) -> list[Finding]:
+    """Return findings for files that the run cannot write, as far as their paths follow from the inputs."""
+    if options.as_written:
+        return []
+    if not spec.outputs.artifacts:
+        return _check_record(options)
+    templates = spec.templates()
+    places = ArtifactPlaces(force=options.force, replaces=spec.outputs.overwrite)
+    folders = (options.out_dir, *options.out_dir.parents)
+    names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **spec.inputs.names_of(inputs)}
+    findings = _check_folder(options, document)
+    for index, artifact in enumerate(spec.outputs.artifacts):
+        where = document.where(f"/outputs/artifacts/{index}/path")
+        try:
+            path = spec.artifact_path(templates.render(artifact.path, names))
+            target = place_artifact(_folder(options), path, is_chosen=DEFAULT_OUT not in folders)
+        except TemplateError:
+            continue  # needs a name that only the run has; it is checked when it is written
+        except ArtifactError as error:
+            findings.append(Finding(ARTIFACT_OUTSIDE, error.message, where, error.fix))
+            continue
+        if found := places.collision(target):
+            findings.append(replace(found, where=where))
+    return findings + _check_record(options)
+
+
+def _folder(options: RunRequest) -> Path:
+    """Return the directory of the artifacts: that of a worker's run begins in its folder."""
+    return options.out_dir if options.beside == Path.cwd() else options.beside / options.out_dir
+
+
+def _check_folder(options: RunRequest, document: Document) -> list[Finding]:
+    """Return a finding if the output directory cannot take artifacts, or leads out of the working directory."""
+    where = document.where("/outputs/artifacts")
+    try:
+        require_own_folder(options.out_dir, options.beside)
+    except ArtifactError as error:
+        return [Finding(ARTIFACT_OUTSIDE, error.message, where, error.fix)]
+    problem = obstacle(_folder(options))
+    message = f"the artifacts cannot be written: {problem}"
+    return [Finding(CANNOT_WRITE, message, where, "choose another --out")] if problem else []
+
+
+def _check_record(options: RunRequest) -> list[Finding]:
+    """Return findings if the recording that `--record` asks for cannot be written."""
+    if options.record is None:
+        return []
+    fix = "choose another name"
+    if problem := obstacle(options.record.parent):
+        return [Finding(CANNOT_WRITE, f"the recording {options.record} cannot be written: {problem}", fix=fix)]
+    if options.record.exists() and not options.force:
+        message = f"the recording {options.record} exists already"
+        return [Finding(ARTIFACT_EXISTS, message, fix=f"pass --force to overwrite it, or {fix}")]
+    return []
+
+
+UNKNOWN_PRICE = Code(
+    "unknown-price",
+    "`max_cost_usd` limits a model whose price is unknown, so the limit cannot be enforced.",
+    "Add the model's price to a file and name it in STRANDS_PRICES, or limit max_tokens.",
+    18,
+)
+UNDEFINED_VARIABLE = Code(
+    "undefined-variable",
+    "A template uses a variable that nothing defines for this run.",
+    "Declare it under `inputs`, or give it with --var.",
+    2,
+)
+MISSING_MOUNT = Code(
+    "missing-mount",
+    "A directory that `env.mounts` names does not exist.",
+    "Create the directory, or correct the path.",
+    18,
+)
+PROTECTED_MOUNT = Code(
+    "protected-mount",
+    "A directory that `env.mounts` names is protected: it, or a folder above it, may hold credentials.",
+    "Mount another directory, and put a copy of what the tools need there.",
+)
+
+
+def prices_of(environ: Mapping[str, str] | None) -> tuple[PriceTable, list[Finding]]:
+    """Return the prices that hold here; what is wrong with the person's own file comes as findings."""
+    try:
+        return load_prices(environ), []
+    except NotEquipped as error:
+        return PriceTable({}, ""), list(error.findings)
+
+
+def check_limits(
+    spec: WorkflowSpec,
+    agents: Mapping[str, PlannedAgent],
+    prices: PriceTable,
+    document: Document,
+    called: Iterable[PlannedTool] = (),
+) -> Iterator[Finding]:
+    """Yield a finding for each model without a known price that a limit on money needs.
+
+    Args:
+        called: Its tools: what agents and workflows among them spend counts too.
+    """
+    if spec.runtime.budgets.max_cost_usd is not None:
+        used = [*agents.values(), *agents_in(called)]
+        yield from _unpriced("/runtime/budgets/max_cost_usd", used, prices, document)
+    for agent in agents.values():
+        for part, limits, name in (("budgets", agent.budgets, "max_cost_usd"), ("limits", agent.limits, "cost_usd")):
+            if getattr(limits, name, None) is not None:
+                used = [agent, *agents_in(agent.tools)]
+                yield from _unpriced(f"/agents/{escape(agent.id)}/{part}/{name}", used, prices, document)
+
+
+def _unpriced(
+    pointer: str, agents: Iterable[PlannedAgent], prices: PriceTable, document: Document
+) -> Iterator[Finding]:
+    limit = pointer.rpartition("/")[2]
+    models = [model for agent in agents for model in (agent.model, agent.summarizer) if model is not None]
+    for provider, model_id in dict.fromkeys((model.provider, model.model_id) for model in models):
+        if prices.price(provider, model_id) is None:
+            name = f"{provider}/{model_id}" if model_id else provider
+            message = f"{limit} cannot be kept: the price of {name} is not in {prices.file}"
+            entry = f'{{"models": {{"{name}": {{"input": USD, "output": USD}}}}}}'
+            fix = f"write {entry} (for a million tokens) to a file and set {VARIABLE} to it, or limit tokens"
+            yield Finding(UNKNOWN_PRICE, message, document.where(pointer), fix)
+
+
+def names_in_templates(spec: WorkflowSpec) -> dict[str, str]:
+    """Return the names that templates use and only inputs can define, each with the pointer of its first use."""
+    templates, declared = spec.templates(), spec.inputs.declared()
+    found: dict[str, str] = {}
+    for site in template_sites(spec):
+        paths = templates.paths_in(site.text, is_condition=site.is_condition)
+        for name in sorted(str(path[0]) for path in paths):
+            # One that is declared and has no value has its own finding.
+            if name not in site.scope and name not in hiding_names() and name not in declared:
+                found.setdefault(name, site.pointer)
+    return found
+
+
+def is_read_in_templates(spec: WorkflowSpec, name: str) -> bool:
+    """Return whether a template reads a name that inputs define, also where it may be missing (`| default`)."""
+    templates = spec.templates()
+    return any(
+        name == read.path[0]
+        for site in template_sites(spec)
+        if name not in site.scope and name in site.text
+        for read in templates.every_read_in(site.text, is_condition=site.is_condition)
+    )
+
+
+def check_variables(names: Mapping[str, str], document: Document, inputs: Mapping[str, Any]) -> list[Finding]:
+    """Return a finding for each variable that templates use and neither the run's inputs nor the pattern defines.
+
+    Args:
+        names: See `names_in_templates`.
+    """
+    findings = []
+    for name, pointer in names.items():
+        if name in inputs:
+            continue
+        literal = f"where it is meant as text: `{{% raw %}}{{{{ {name} }}}}{{% endraw %}}`"
+        fix = suggest(name, inputs, f"pass --var {name}=VALUE, or declare it under `inputs`; {literal}")
+        if name in reserved_names():
+            fix = "use it where the run has it, or declare an input of this name"
+        message = f"a template uses '{name}', which nothing defines"
+        findings.append(Finding(UNDEFINED_VARIABLE, message, document.where(pointer), fix))
+    return findings
+
+
+def check_mounts(
+    spec: WorkflowSpec, document: Document, base_dir: Path, places: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Yield a finding for each mount that is not a directory on this machine, or is a protected one.
+
+    `places` are where they lead, by their path as written.
+    """
+    for name, path in spec.env.mounts.items():
+        place, where = Path(places[path]), document.where(f"/env/mounts/{escape(name)}")
+        if secret := secret_in((*(base_dir / path).parts, *place.parts)):
+            message = f"the mount '{name}' is protected, since '{secret}' may hold credentials: {place}"
+            yield Finding(PROTECTED_MOUNT, message, where, "mount another directory")
+        elif not place.is_dir():
+            message = f"the mount '{name}' is not a directory: {place}"
+            yield Finding(MISSING_MOUNT, message, where, "make the directory, or correct the path")

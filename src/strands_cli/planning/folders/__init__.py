@@ -1,1 +1,0 @@
-"""Plans of every workflow and agent file in a folder."""

@@ -1,1 +1,0 @@
-"""The plan: its agents, steps and tools, as frozen values."""

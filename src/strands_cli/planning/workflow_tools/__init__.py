@@ -1,1 +1,0 @@
-"""Tools that a workflow makes of agents, workflows and other tools."""

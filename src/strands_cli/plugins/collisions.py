@@ -1,0 +1,235 @@
+"""Find the files of other distributions, strands-cli included, that a new one would replace or hide."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.distributions.dist_info import open_distribution, read_record
+from strands_cli.catalog.distributions.entry_points import GROUP, find_package
+from strands_cli.catalog.installed_files import files_to_import, modules_of
+from strands_cli.catalog.packaged_files import GROUPS as PACKAGED
+from strands_cli.default_parts import PART_GROUPS, is_part_name
+from strands_cli.errors import Code, Finding
+from strands_cli.hooks.hookspecs import GROUP as HOOKS
+from strands_cli.parts.named_parts import Part, is_meant_as_ours, owner_of
+
+PLUGIN_REPLACES = Code(
+    "plugin-replaces",
+    "A distribution would replace or hide files of another one or of strands-cli, or run code at every start.",
+    "Do not install it; report it to its author.",
+)
+
+# What pip obeys in an environment.
+_SETTINGS = ("pip.conf", "pip.ini", "pyvenv.cfg")
+_AT_START = ("*.pth", "sitecustomize", "sitecustomize.*", "usercustomize", "usercustomize.*")
+_PROGRAMS = ("console_scripts", "gui_scripts")
+_FIX = "do not install it; report it to its author"
+
+
+@dataclass
+class Unpacked:
+    """A distribution in a folder that is laid out as on `sys.path`.
+
+    Attributes:
+        name: Normalised.
+        tree: The folder.
+        dist_info: Its `*.dist-info` there.
+        scripts: Names of its files for the folder of programs, besides those of its entry points.
+        elsewhere: Where its files land that are neither importable nor programs (the schemes `data` and `headers`).
+        is_mixed: Whether an installer has put files of every scheme into the folder, as uv does.
+    """
+
+    name: str
+    tree: Path
+    dist_info: Path
+    scripts: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    is_mixed: bool = False
+
+
+def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: Catalog) -> list[Finding]:
+    """Return a finding for each file, program or package of others that the distribution would replace or hide.
+
+    Args:
+        data_places: Where files of it land that are neither importable nor programs.
+    """
+    site = sysconfig.get_path("purelib")
+    recorded = _recorded_paths(installed.seen.records.get(unpacked.name, ()))
+    replaced = [*_files(unpacked, site), *_programs(unpacked), *data_places]
+    taken = [path for path in replaced if path not in recorded and os.path.lexists(path)]
+    wrongs = [f"replace {path}, {_owner_of(path, installed)}" for path in taken[:5]]
+    misplaced = [path for path in data_places if is_reserved(path)]
+    wrongs += [f"install {path} as data, which is where Python imports from or programs are" for path in misplaced[:5]]
+    if not wrongs:
+        joined = _joined_packages(unpacked, installed, recorded)
+        wrongs += [f"add files to the package '{name}' of another distribution ({place})" for name, place in joined]
+        hidden = _hidden(unpacked, installed, recorded, site)
+        wrongs += [f"hide the package '{name}' that is in {place}" for name, place in hidden]
+    wrongs += [
+        f"install {name}, which some disks do not tell from {place}" for name, place in _alike(unpacked, installed)
+    ]
+    climbing = [name for name in programs_of(unpacked) if {"/", "\\"} & set(name) and name not in unpacked.scripts]
+    wrongs += [f"install the program {name!r}, whose name is not that of its file" for name in climbing]
+    wrongs += [f"run code whenever Python starts ({name})" for name in start_files(unpacked.tree)]
+    owners = {part: owner_of(part.group, part.name) for part in parts_of_unpacked(unpacked)}
+    wrongs += [
+        f"take {part}, which is that of {owner}" for part, owner in owners.items() if owner not in (None, unpacked.name)
+    ]
+    return [Finding(PLUGIN_REPLACES, f"'{unpacked.name}' would {wrong}", None, _FIX) for wrong in wrongs]
+
+
+def data_of(unpacked: Unpacked) -> Iterator[str]:
+    """Yield where files land that are neither importable nor programs; of a mixed folder only what must not be data."""
+    yield from unpacked.elsewhere
+    for path in unpacked.tree.rglob("*") if unpacked.is_mixed else ():
+        place = str(Path(sys.prefix) / path.relative_to(unpacked.tree))
+        if path.is_file() and is_reserved(place):
+            yield place
+
+
+def is_reserved(path: str) -> bool:
+    """Return whether a file lands where Python imports from, or among programs, links followed: no place for data."""
+    reserved = {sysconfig.get_path(name) for name in ("purelib", "platlib", "scripts", "stdlib", "platstdlib")}
+    folders = {_landing(entry) for entry in (*reserved, *sys.path) if entry} - {_landing(sys.prefix)}
+    settings = {_landing(str(Path(sys.prefix, name))) for name in _SETTINGS}
+    return any(_landing(path).startswith(folder) for folder in (*folders, *settings))
+
+
+def _landing(path: str) -> str:
+    """Return where a path leads, as a file system that ignores case may compare it, with a separator at its end."""
+    return os.path.realpath(path).casefold() + os.sep
+
+
+def programs_of(unpacked: Unpacked) -> list[str]:
+    """Return the names of the programs that a distribution installs."""
+    points = open_distribution(str(unpacked.dist_info)).entry_points
+    return sorted({*(point.name for point in points if point.group in _PROGRAMS), *unpacked.scripts})
+
+
+def hidden_program(name: str) -> str | None:
+    """Return the program of the system that one of this environment would hide, None if there is none."""
+    ours = os.path.realpath(sysconfig.get_path("scripts"))
+    others = [folder for folder in os.get_exec_path() if os.path.realpath(folder) != ours]
+    return shutil.which(name, path=os.pathsep.join(others))
+
+
+def foreign_entry_points(unpacked: Unpacked) -> list[str]:
+    """Return the entry points for other programs, which may load them by themselves, each as `group: name`."""
+    points = open_distribution(str(unpacked.dist_info)).entry_points
+    ours = (*_PROGRAMS, GROUP, HOOKS, *PART_GROUPS, *PACKAGED)  # what is packaged is data
+    others = (point for point in points if point.group not in ours and not is_meant_as_ours(point.group))
+    return sorted({f"{point.group}: {point.name}" for point in others})
+
+
+def parts_of_unpacked(unpacked: Unpacked) -> list[Part]:
+    """Return the commands, stores and engines that a distribution would bring."""
+    points = open_distribution(str(unpacked.dist_info)).entry_points
+    named = [point for point in points if point.group in PART_GROUPS and is_part_name(point.group, point.name)]
+    return sorted(Part(point.group, point.name, unpacked.name, point.value) for point in named)
+
+
+def start_files(tree: Path) -> list[str]:
+    """Return the names beside the packages that Python reads, and may run, whenever it starts."""
+    return sorted(
+        {path.name for path in tree.iterdir() if any(fnmatchcase(_folded(path.name), one) for one in _AT_START)}
+    )
+
+
+def top_names(tree: Path) -> list[str]:
+    """Return the packages and modules that a tree makes importable."""
+    names = [path.name for path in tree.iterdir() if path.is_dir()]
+    folders = [name for name in names if name.isidentifier() and name not in ("bin", "Scripts")]
+    return sorted([*folders, *(path.name.partition(".")[0] for path in tree.glob("*.py"))])
+
+
+def _recorded_paths(copies: Iterable[tuple[str, str]]) -> set[str]:
+    rows = ((site, row) for site, dist_info in copies for row in read_record(dist_info) or ())
+    return {_normal_path(site, row.path) for site, row in rows}
+
+
+def _normal_path(site: str, path: str) -> str:
+    """Return the absolute, normalised form of a path."""
+    return os.path.normcase(os.path.normpath(Path(site) / path))
+
+
+def _owner_of(path: str, installed: Catalog) -> str:
+    copies = installed.seen.records
+    owner = next((name for name in copies if path in _recorded_paths(copies[name])), None)
+    return f"which belongs to '{owner}'" if owner else "which no installed distribution owns"
+
+
+def _files(unpacked: Unpacked, site: str) -> Iterator[str]:
+    for path in unpacked.tree.rglob("*"):
+        inside = path.relative_to(unpacked.tree)
+        if path.is_file() and inside.parts[0] not in (unpacked.dist_info.name, ".lock"):
+            yield _normal_path(site, inside.as_posix())
+
+
+def _programs(unpacked: Unpacked) -> Iterator[str]:
+    folder = sysconfig.get_path("scripts")
+    for name in programs_of(unpacked):
+        yield _normal_path(folder, name)
+        if os.name == "nt":
+            yield _normal_path(folder, f"{name}.exe")
+
+
+def _folded(name: str) -> str:
+    """Return a name as disks of macOS and Windows compare it: without case, its characters in one form."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _alike(unpacked: Unpacked, installed: Catalog) -> Iterator[tuple[str, str]]:
+    """Yield names of the tree that differ only in case or form from what Python imports, each with its place."""
+    mine = {_folded(path.name): path.name for path in unpacked.tree.iterdir() if path != unpacked.dist_info}
+    there = {"strands_cli": "strands_cli"}
+    for folder in (sysconfig.get_path("purelib"), *installed.seen.listings):
+        with suppress(OSError):
+            there |= {path.name: str(path) for path in Path(folder).iterdir()}
+    for name, place in there.items():
+        own = mine.get(_folded(name), name)
+        if own != name and own not in there:
+            yield own, place
+
+
+def _hidden(unpacked: Unpacked, installed: Catalog, recorded: set[str], site: str) -> Iterator[tuple[str, str]]:
+    """Yield modules of the tree that others have in another file or folder, such as an editable strands-cli."""
+    mine = {record.location for record in installed.tools if record.distribution == unpacked.name and record.location}
+    path = list(installed.seen.listings)
+    files = {file.relative_to(unpacked.tree).as_posix() for file in unpacked.tree.rglob("*") if file.is_file()}
+    for module in sorted(modules_of({name for name in files if not name.startswith(unpacked.dist_info.name)})):
+        stem = module.replace(".", "/")
+        found = [file for name, file in files_to_import(module, path) if name.startswith(stem)]
+        if not found and any(name.startswith(f"{stem}/__init__.") for name in files):
+            found = [file for folder in path for file in _python_below(Path(folder, stem))]
+        foreign = [file for file in found if _normal_path(site, file) not in recorded and not _is_inside(file, mine)]
+        yield from ((module, file) for file in foreign[:1])
+
+
+def _python_below(folder: Path) -> list[str]:
+    """Return the modules of a namespace package, which an `__init__` of one distribution would take from the others."""
+    return [str(file) for pattern in ("*.py", "*/*.py", "*.so") for file in sorted(folder.glob(pattern))]
+
+
+def _is_inside(file: str, locations: Iterable[str]) -> bool:
+    return any(file == place or file.startswith(place + os.sep) for place in locations)
+
+
+def _joined_packages(unpacked: Unpacked, installed: Catalog, recorded: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the regular packages of others that the tree has files for, without an `__init__` of its own."""
+    for name in top_names(unpacked.tree):
+        folder = unpacked.tree / name
+        package = find_package(name, installed.seen.listings)
+        if not folder.is_dir() or any(folder.glob("__init__.py*")) or package is None or not package.file:
+            continue
+        if os.path.normcase(package.file) not in recorded:
+            yield name, package.file

@@ -1,1 +1,0 @@
-"""Installation of plugins: preview, download, verify, list."""

@@ -1,1 +1,0 @@
-"""Installed plugins: list them, verify their files, find the workflows that use them."""

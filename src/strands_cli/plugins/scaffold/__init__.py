@@ -1,1 +1,0 @@
-"""New plugins, workflows and agent files, from templates."""

@@ -1,1 +1,0 @@
-"""Rules of a policy: patterns of tools and arguments, and their effect."""

@@ -1,1 +1,0 @@
-"""From planned tools to Python objects that can be called."""

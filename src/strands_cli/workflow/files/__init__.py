@@ -1,1 +1,0 @@
-"""The other files of the format: policy files, recordings and skills."""

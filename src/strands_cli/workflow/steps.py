@@ -1,0 +1,281 @@
+"""The tools section of a workflow, and how a list of tools names one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Discriminator, Field, Tag
+
+from strands_cli.workflow.sections import FormatModel, Identifier
+from strands_cli.workflow.templates.template import is_prompt_template
+
+# The words with which a person answers a gate: those that approve, and what a text means.
+
+
+# The answers to a gate that approve, in any case; without --answer, `approve` gives the first that fits.
+APPROVALS = ("approved", "approve", "yes", "y", "ok")
+_PREFIX = "route:"
+
+
+def is_approval(answer: str) -> bool:
+    """Return whether an answer to a gate approves."""
+    return answer.strip().lower() in APPROVALS
+
+
+def meant_word(text: str, words: Sequence[str]) -> str | None:
+    """Return which of the words an answer means: in any case, also after `route:`; an approval means the first one."""
+    text = text.strip()
+    if text in words:
+        return text
+    folded = text.casefold()
+    for form in (folded, folded.removeprefix(_PREFIX).strip()):
+        for word in words:
+            if word.casefold() == form:
+                return word
+    return next((word for word in words if is_approval(word)), None) if is_approval(text) else None
+
+
+class ToolEntry(FormatModel):
+    """One tool in a list; a string means `{tool: ...}`, and `callable` is another name of `tool`."""
+
+    tool: str = Field(min_length=1, description="The tool's name, for example `native:file_read`.")
+    config: Mapping[str, Any] = Field(default_factory=dict, description="Settings of the tool, checked by its schema.")
+    as_: str | None = Field(
+        default=None,
+        alias="as",
+        pattern=r"^[a-zA-Z0-9_-]{1,64}$",
+        description="The name under which the model sees the tool.",
+    )
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read a bare string, and the key `callable`."""
+        if isinstance(value, str):
+            return {"tool": value}
+        if isinstance(value, dict) and "callable" in value and "tool" not in value:
+            return {("tool" if key == "callable" else key): item for key, item in value.items()}
+        return value
+
+
+class McpTools(FormatModel):
+    """Which tools of an MCP server agents get."""
+
+    restricting: ClassVar[frozenset[str]] = frozenset({"allow"})
+
+    allow: tuple[str, ...] | None = Field(default=None, description="Only these tools.")
+    deny: tuple[str, ...] = Field(default=(), description="All but these tools.")
+
+
+class McpServer(FormatModel):
+    """An MCP server: started by `command`, or reached at `url`."""
+
+    # Files of other clients have further keys here; the loader reports each as a warning.
+    model_config = ConfigDict(extra="allow")
+
+    id: Identifier = Field(description="Name of the server; its tools are `mcp:<id>/<tool>`.")
+    command: str | None = Field(default=None, description="Program that speaks MCP on stdin and stdout.")
+    args: tuple[str, ...] = Field(default=(), description="Arguments of the program.")
+    env: Mapping[str, str] = Field(default_factory=dict, description="Environment variables of the program.")
+    url: str | None = Field(default=None, description="Address of a server that speaks MCP over HTTP.")
+    headers: Mapping[str, str] = Field(default_factory=dict, description="HTTP headers sent to the server.")
+    proxy: str | None = Field(
+        default=None,
+        description="`http://host:port` of a proxy to a server over HTTP; none of the environment is used.",
+    )
+    allow_private: tuple[str, ...] = Field(
+        default=(),
+        description="Networks with a port, such as `10.1.0.0/16:443`, in which the name of `url` or `proxy` may lie.",
+    )
+    prefix: str | None = Field(default=None, description="Prefix of the names of the server's tools.")
+    startup_timeout: float = Field(
+        default=30, gt=0, le=600, description="Seconds in which the server must have started and listed its tools."
+    )
+    tools: McpTools = Field(default_factory=McpTools.model_construct, description="Which of its tools agents get.")
+
+
+class HttpAuth(FormatModel):
+    """How requests to an HTTP service authenticate: each `type` has fields of its own."""
+
+    type: Literal["bearer", "basic", "header"] = Field(description="A token, a user with a password, or a header.")
+    token: str | None = Field(default=None, min_length=1, description="The token, for `bearer`.")
+    username: str | None = Field(default=None, min_length=1, description="The user, for `basic`.")
+    password: str | None = Field(default=None, min_length=1, description="The user's password, for `basic`.")
+    name: str | None = Field(default=None, min_length=1, description="The name of the header, for `header`.")
+    value: str | None = Field(default=None, min_length=1, description="The value of the header, for `header`.")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that its type has; the last is the credential."""
+        return {"bearer": ("token",), "basic": ("username", "password"), "header": ("name", "value")}[self.type]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has all of them; if not, that is a finding."""
+        return all(getattr(self, field) for field in self.fields)
+
+    @property
+    def header(self) -> tuple[str, str] | None:
+        """Name and value of the header that it means; None for `basic`, whose value is made at each call."""
+        if self.type == "basic":
+            return None
+        return (
+            (self.name or "", self.value or "") if self.type == "header" else ("Authorization", f"Bearer {self.token}")
+        )
+
+
+class HttpExecutor(FormatModel):
+    """An HTTP service offered to agents as one tool."""
+
+    id: Identifier = Field(description="Name of the tool.")
+    base_url: str = Field(min_length=1, description="Every request is below this address.")
+    headers: Mapping[str, str] = Field(default_factory=dict, description="Headers of every request.")
+    auth: HttpAuth | None = Field(default=None, description="How every request authenticates.")
+    timeout_ms: int = Field(default=30_000, ge=1, description="Longest time for one request, in milliseconds.")
+    description: str | None = Field(default=None, description="What the service does, for the model.")
+    examples: tuple[Any, ...] = Field(default=(), description="Example requests, for the model.")
+    common_endpoints: tuple[Any, ...] = Field(default=(), description="Endpoints worth knowing, for the model.")
+    response_format: Any = Field(default=None, description="What answers look like, for the model.")
+    authentication_info: Any = Field(
+        default=None, description="How the service authenticates, for the model; never a secret."
+    )
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """What every request carries: the headers, or these and the fields of `auth`."""
+        headers = dict(self.headers)
+        return headers if self.auth is None else {"headers": headers, "auth": self.auth.model_dump()}
+
+
+class CompositeStep(FormatModel):
+    """One inner call of a composite tool."""
+
+    tool: str = Field(min_length=1, description="The tool to call.")
+    input: Mapping[str, Any] = Field(default_factory=dict, description="Its input; every string in it is a template.")
+    save_as: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Name under which later templates see the result.",
+    )
+
+
+class CompositeTool(FormatModel):
+    """A tool made of other tools, without code."""
+
+    id: Identifier = Field(description="Name of the tool.")
+    description: str = Field(description="What the tool does, for the model.")
+    input_schema: Mapping[str, Any] = Field(
+        default_factory=lambda: {"type": "object"}, description="JSON Schema of the tool's input."
+    )
+    steps: tuple[CompositeStep, ...] = Field(min_length=1, description="The calls, one after another.")
+    output: str | None = Field(default=None, description="The answer (a template); the last result if not given.")
+
+
+class Tools(FormatModel):
+    """The tools of the workflow; agents without a list of their own get all of them."""
+
+    python: tuple[ToolEntry, ...] = Field(default=(), description="Installed tools and allowlisted Python callables.")
+    python_path: tuple[str, ...] = Field(
+        default=(), description="Folders inside the workflow's own, for allowlisted callables."
+    )
+    mcp: tuple[McpServer, ...] = Field(default=(), description="MCP servers.")
+    mcp_folder: Literal["workflow", "working"] = Field(
+        default="workflow",
+        description="Where the programs of MCP servers run: in the folder of the file, or in the working directory.",
+    )
+    http_executors: tuple[HttpExecutor, ...] = Field(default=(), description="HTTP services as tools.")
+    composite: tuple[CompositeTool, ...] = Field(default=(), description="Tools made of other tools.")
+
+
+# The three kinds of step: a turn of an agent, a question to a person, a call of a tool.
+
+
+class AgentStep(FormatModel):
+    """One turn of an agent: it gets a message, may use its tools, and answers."""
+
+    restricting: ClassVar[frozenset[str]] = frozenset({"tool_overrides"})
+
+    agent: str = Field(min_length=1, description="Id of the agent.")
+    input: str | None = Field(
+        default=None, description="The message to the agent (a template); its prompt if not given."
+    )
+    vars: Mapping[str, Any] = Field(
+        default_factory=dict, description="Extra names for this step's templates; strings in it are templates."
+    )
+    tool_overrides: tuple[ToolEntry, ...] | None = Field(
+        default=None, description="The agent's tools in this step, instead of its own list."
+    )
+
+
+class GateValidation(FormatModel):
+    """What an answer to a gate must look like."""
+
+    pattern: str | None = Field(default=None, description="Regular expression that must match the whole answer.")
+
+
+class GateStep(FormatModel):
+    """A question to a person; the run waits for the answer."""
+
+    type: Literal["hitl"] = Field(default="hitl", description="Marks the step as a human gate.")
+    prompt: str = Field(min_length=1, description="The question (a template).")
+    context_display: str | None = Field(
+        default=None, description="What the person sees with the question (a template)."
+    )
+    default: str | None = Field(default=None, description="The answer if the person gives none, or the time is over.")
+    timeout_seconds: float | None = Field(
+        default=None, ge=0, description="How long to wait before `default` is taken; 0 and nothing: without a limit."
+    )
+    validation: GateValidation | None = Field(default=None, description="What the answer must look like.")
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read a time of 0 as none."""
+        if isinstance(value, dict) and value.get("timeout_seconds") == 0 and value["timeout_seconds"] is not False:
+            return {name: one for name, one in value.items() if name != "timeout_seconds"}
+        return value
+
+
+class CallStep(FormatModel):
+    """One call of a tool, without a model."""
+
+    tool: str = Field(min_length=1, description="The tool's name, for example `native:file_read`.")
+    input: Mapping[str, Any] = Field(
+        default_factory=dict,
+        description="The tool's input; strings in it are templates, and a lone `{{ expression }}` keeps its type.",
+    )
+    on_error: Literal["stop", "continue"] = Field(
+        default="stop", description="Whether the step fails if its tool reports an error, or passes the error on."
+    )
+
+    @property
+    def continues_after_error(self) -> bool:
+        """Whether later steps get an error of the tool as the step's response."""
+        return self.on_error == "continue"
+
+
+def agent_step(agent: str, text: str | None = None, tools: tuple[ToolEntry, ...] | None = None) -> AgentStep:
+    """Return the step of an agent that a pattern or a tool implies; it is not validated again."""
+    return AgentStep.model_construct(agent=agent, input=text, vars={}, tool_overrides=tools)
+
+
+def question_to(step: AgentStep, prompt: str) -> str:
+    """Return the template of the message to a step's agent: its input, else the agent's prompt."""
+    if step.input is not None:
+        return step.input
+    return prompt if is_prompt_template(prompt) else "{% raw %}" + prompt + "{% endraw %}"
+
+
+def step_form(value: Any) -> str | None:
+    """Return which of the three step forms a value has, judged by its keys; None when it has none."""
+    keys = value if isinstance(value, dict) else {name for name in ("agent", "tool", "type") if hasattr(value, name)}
+    forms = {"agent": "<agent>", "tool": "<tool>", "type": "<gate>"}
+    if isinstance(value, dict) and isinstance(value.get("input"), dict) and "tool" in keys:
+        return "<tool>"  # also where an agent is written beside it: only the input of a tool is a mapping
+    return next((form for key, form in forms.items() if key in keys), None)
+
+
+# A step of a workflow: the work of an agent, a call of a tool, or a gate.
+Step = Annotated[
+    Annotated[AgentStep, Tag("<agent>")] | Annotated[GateStep, Tag("<gate>")] | Annotated[CallStep, Tag("<tool>")],
+    Discriminator(step_form),
+]

@@ -1,1 +1,0 @@
-"""Models of the steps of a workflow, and of the tools that it names."""
