@@ -1,4 +1,4 @@
-"""The reference page of the examples: what the comment on the first lines of each file says, and its text."""
+"""The reference page of the examples: the comment on the first lines of each file."""
 
 from __future__ import annotations
 
@@ -27,21 +27,13 @@ This page is made from `examples/` by `python scripts/make_reference.py`.
 
 
 def examples_page() -> str:
-    """Return the page of all examples as Markdown: for each folder a table, and the files."""
+    """Return the page of all examples as Markdown: for each folder a table."""
     parts = [INTRODUCTION]
     for folder, found in groupby(example_names(), key=group_of):
-        names = list(found)
-        rows = [f"| [{name}](../../examples/{name}) | {shows(EXAMPLES / name)} |" for name in names]
+        rows = [f"| [{name}](../../examples/{name}) | {shows(EXAMPLES / name)} |" for name in found]
         title = TITLES.get(folder, folder.replace("-", " ").capitalize())
-        parts.append("\n".join([f"## {title}\n", "| file | what it shows |", "| --- | --- |", *rows]) + "\n")
-        parts += [included(name) for name in names]
+        parts.append("\n".join([f"## {title}\n", "| file | shows |", "| --- | --- |", *rows]) + "\n")
     return "\n".join(parts)
-
-
-def included(name: str) -> str:
-    """Return the section that holds a file as it is; the tests of the examples run it where it lies."""
-    text = (EXAMPLES / name).read_text(encoding="utf-8").rstrip()
-    return f"### {name}\n\n<!-- fragment -->\n```yaml\n{text}\n```\n"
 
 
 def example_names() -> list[str]:

@@ -10,8 +10,8 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from itertools import starmap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ FINDINGS_INTRODUCTION = """# Findings
 
 Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. This page lists every code by
 the part of the program, or the distribution of this project, that declares it. Scripts may rely on the codes: new ones
-are added, and none is renamed.
+are added, and none is renamed. As an error, one means exit code 3 where nothing else is written.
 
 `python scripts/make_reference.py` makes this page from the declarations.
 """
@@ -78,7 +78,8 @@ def purpose(place: Path) -> str:
 
 def section_of(code: Code) -> str:
     """Return one code's section; the exit code is that of an error, since a warning refuses nothing."""
-    return f"### {code}\n\n{code.meaning}\n\n**Fix:** {code.remedy}\n\nExit code, as an error: {code.exit_code}.\n"
+    exit_code = "" if code.exit_code == AUTHOR_EXIT_CODE else f" Exit code {code.exit_code}."
+    return f"### {code}\n\n{code.meaning}{exit_code}\n\n**Fix:** {code.remedy}\n"
 
 
 COMMANDS_INTRODUCTION = """# Command line
@@ -88,6 +89,16 @@ stderr; every `--json` is one [JSON document](json.md).
 
 This page is made from the program by `python scripts/make_reference.py`.
 """
+
+
+COMMON_INTRODUCTION = """## Common options
+
+The sections of the commands name these without their meaning, which is the same everywhere.
+"""
+# So many commands make an option a common one.
+COMMON = 3
+# The exit code of a finding that does not say another.
+AUTHOR_EXIT_CODE = 3
 
 
 DISTRIBUTIONS_INTRODUCTION = """## In distributions of their own
@@ -102,28 +113,65 @@ def commands_page() -> str:
 
     from strands_cli.cli.program import program
 
-    parts = [COMMANDS_INTRODUCTION, exit_codes()]
     commands = dict(get_command(program).commands)  # type: ignore[attr-defined]
-    for heading, names in HEADINGS.items():
-        parts.append(f"## {heading}\n")
-        for name in names:
-            if not commands[name].hidden:
-                parts += starmap(command_section, command_tree(f"strands {name}", commands[name]))
+    sections: dict[str, list[tuple[str, Any]]] = {
+        heading: [
+            pair
+            for name in names
+            if not commands[name].hidden
+            for pair in command_tree(f"strands {name}", commands[name])
+        ]
+        for heading, names in HEADINGS.items()
+    }
+    of_distributions = [
+        pair
+        for name, command in commands_of_distributions().items()
+        for pair in command_tree(f"strands {name.replace('.', ' ')}", command)
+    ]
+    common = common_rows([command for pairs in (*sections.values(), of_distributions) for _, command in pairs])
+    parts = [COMMANDS_INTRODUCTION, exit_codes(), common_section(common)]
+    for heading, pairs in sections.items():
+        parts += [f"## {heading}\n", *(command_section(path, command, common) for path, command in pairs)]
     parts.append(DISTRIBUTIONS_INTRODUCTION)
-    for name, command in commands_of_distributions().items():
-        parts += starmap(command_section, command_tree(f"strands {name.replace('.', ' ')}", command))
+    parts += [command_section(path, command, common) for path, command in of_distributions]
     return "\n".join(parts)
 
 
-def command_section(path: str, command: Any) -> str:
-    """Return the section of one command: its help, and its parameters by the headings of its `--help`."""
-    rows = [
-        line
-        for heading, parameters in by_heading(command.params).items()
-        for line in (f"| **{heading}** | |", *map(parameter_row, parameters))
-    ]
+def common_rows(commands: Iterable[Any]) -> dict[str, str]:
+    """Return the rows of the options that three commands or more have with the same meaning, each with its name."""
+    counts = Counter(
+        row
+        for command in commands
+        for parameters in by_heading(command.params).values()
+        for row in {parameter_row(parameter) for parameter in parameters if parameter.param_type_name != "argument"}
+    )
+    name_of = {row: re.findall(r"--?[\w-]+", row)[0] for row in counts}
+    # An option that has several meanings is a common one with the meaning that most commands give it.
+    most = {name_of[row]: row for row, count in sorted(counts.items(), key=lambda pair: pair[1]) if count >= COMMON}
+    return {row: name for name, row in sorted(most.items())}
+
+
+def common_section(common: Mapping[str, str]) -> str:
+    """Return the table of the options that several commands have."""
+    return "\n".join([COMMON_INTRODUCTION, "| option | meaning |", "| --- | --- |", *common]) + "\n"
+
+
+def command_section(path: str, command: Any, common: Mapping[str, str]) -> str:
+    """Return the section of one command: its help, and its parameters by the headings of its `--help`.
+
+    Options that several commands have are only named.
+    """
+    rows, named = list[str](), list[str]()
+    for heading, parameters in by_heading(command.params).items():
+        found = [parameter_row(parameter) for parameter in parameters]
+        own = [row for row in found if row not in common]
+        named += [f"`{common[row]}`" for row in found if row in common]
+        rows += [f"| **{heading}** | |", *own] if own else []
     table = ["", "| argument or option | meaning |", "| --- | --- |", *rows] if rows else []
-    return "\n".join([f"### {path}", "", inspect.cleandoc(command.help or ""), *table]) + "\n"
+    others = (
+        ["", f"And [common options](#common-options): {', '.join(f'`{name}`' for name in named)}."] if named else []
+    )
+    return "\n".join([f"### {path}", "", inspect.cleandoc(command.help or ""), *table, *others]) + "\n"
 
 
 def by_heading(parameters: Sequence[Any]) -> dict[str, list[Any]]:
