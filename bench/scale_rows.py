@@ -94,7 +94,7 @@ def submit(
     from strands_cli import app
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.store_place import StorePlace
-    from strands_cli_workers.owner import opened_queue
+    from strands_cli_workers.open_queue import opened_queue
     from strands_cli_workers.queue_values import Ticket
     from strands_cli_workers.submission import Submission, submittable
 

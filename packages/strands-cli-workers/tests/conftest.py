@@ -145,7 +145,7 @@ def queued(store_address: str) -> str:
 @pytest.fixture
 def tickets(queued: str) -> Iterator[Any]:
     """Return the queues of the store."""
-    from strands_cli_workers.owner import opened_queue
+    from strands_cli_workers.open_queue import opened_queue
 
     with opened_queue(StorePlace(address=queued)) as (_, queue):
         yield queue

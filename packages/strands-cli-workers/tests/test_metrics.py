@@ -11,7 +11,8 @@ import pytest
 
 from strands_cli.errors import NotEquipped
 from strands_cli.events import ModelCallFinished, StepStarted, ToolCallFinished, Usage
-from strands_cli_workers.metrics import UNMEASURED, measured_worker, metrics_exporter
+from strands_cli_workers.measures import UNMEASURED
+from strands_cli_workers.metrics import measured_worker, metrics_exporter
 from strands_cli_workers.queue_values import QueueLimits, QueueState
 from tests.fakes.collector import Collector, Point, collecting
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from strands_cli.api import NotEquipped, RunRecordError, Runs, StorePlace, UsageError
-from strands_cli_workers.owner import WORKERS, opened_queue
+from strands_cli_workers.open_queue import opened_queue
+from strands_cli_workers.owner import WORKERS
 from strands_cli_workers.queue_values import QueueLimits, Schedule, Ticket
 from strands_cli_workers.run_queue import RunQueue
 

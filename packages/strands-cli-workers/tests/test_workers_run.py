@@ -8,7 +8,7 @@ import pytest
 from worker_sites import GATE, AWorker, Site
 
 from strands_cli.api import StorePlace
-from strands_cli_workers.owner import opened_queue
+from strands_cli_workers.open_queue import opened_queue
 
 pytestmark = pytest.mark.postgres
 

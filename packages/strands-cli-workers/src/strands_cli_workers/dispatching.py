@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.api import HoldLost, RunRecordError, StrandsCliError, WaitingForPerson
-from strands_cli_workers.metrics import UNMEASURED, Measures
+from strands_cli_workers.measures import UNMEASURED, Measures
 from strands_cli_workers.names import first_of
 
 if TYPE_CHECKING:

@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from strands_cli.api import NotEquipped
+from strands_cli_workers.measures import UNMEASURED, Measures
 
 if TYPE_CHECKING:
-    from strands_cli.api import Event
-    from strands_cli_workers.queue_values import QueueState
+    pass
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-
-
-class Measures:
-    """Takes what happens at a worker. This one measures nothing: nothing is named that metrics could be sent to.
-
-    Attributes:
-        is_on: Whether it measures, so that what is only measured need not be looked for.
-    """
-
-    is_on = False
-
-    def take(self, event: Event) -> None:
-        """Count what an event of a run tells."""
-
-    def finish(self, status: str, seconds: float) -> None:
-        """Count the end of the work on a run."""
-
-    def see(self, queues: Iterable[QueueState], runs: Mapping[str, int]) -> None:
-        """Take the numbers of the store's queues, and of its runs by status."""
-
-
-UNMEASURED = Measures()
 
 
 def metrics_exporter(environ: Mapping[str, str]) -> Literal["otlp", "console"] | None:

@@ -23,7 +23,7 @@ from strands_cli.api import (
 )
 from strands_cli_workers.command_parts import JSON, one_line, place_of
 from strands_cli_workers.names import require_queue, require_queue_name
-from strands_cli_workers.owner import opened_queue
+from strands_cli_workers.open_queue import opened_queue
 from strands_cli_workers.queue_values import QueueLimits
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from strands_cli.api import NotEquipped, RunRecordError, RunStore
 from strands_cli_postgres.failures import cut, refused, unusable
 from strands_cli_postgres.postgres_store import PostgresStore
 from strands_cli_postgres.replies import LimitedConnection
-from strands_cli_workers.owner import NAME_A_STORE
+from strands_cli_workers.queue_values import NAME_A_STORE
 
 # What the server needs to notice that a client is gone. Over a Unix socket there is nothing to set.
 _OF_SERVER = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"

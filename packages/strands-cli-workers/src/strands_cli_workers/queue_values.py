@@ -1,12 +1,16 @@
-"""The values of queues: tickets, schedules, limits, and the numbers of queues and workers."""
+"""The values of queues and workers: tickets, schedules, limits, choices, and the numbers of both."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+# The name that the journals of submitted runs have for it.
+OWNER = "workers"
+NAME_A_STORE = "name a store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE"
 DEFAULT_QUEUE = "default"
 # A smaller number goes first.
 DEFAULT_PRIORITY = 100
@@ -129,3 +133,32 @@ class WorkerState:
     def is_alive(self) -> bool:
         """Whether it works: its process holds its lock, and its event loop turns."""
         return self.is_held and not self.is_frozen
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerChoices:
+    """How a worker works.
+
+    Attributes:
+        name: For people; two workers may have one name.
+        folder: A folder that its runs share; None gives each its own.
+        policy: A policy file that takes the place of the one beside a workflow.
+        drains: Whether it ends when its queues are empty.
+        drain_timeout_s: How long the runs that it works on may take when it is asked to end.
+        health_file: A file that is written again and again while the worker is well.
+        connect_timeout_s: How long the store may be unreachable until the worker ends.
+        frozen_after_s: After how long without a sign of its event loop others take its runs over.
+        takes_approvals: Whether what was approved where a run was submitted (`--yes`, `--allow`) counts here.
+    """
+
+    name: str
+    queues: tuple[str, ...]
+    concurrency: int
+    folder: Path | None = None
+    policy: Path | None = None
+    drains: bool = False
+    drain_timeout_s: float = 30.0
+    health_file: Path | None = None
+    connect_timeout_s: float = 300.0
+    frozen_after_s: float = 120.0
+    takes_approvals: bool = True

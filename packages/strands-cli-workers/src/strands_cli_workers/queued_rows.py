@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.api import HIDE_NOTHING, ExitCode, PlannedRows, Redactor, RunEnd, RunRecordError, Takeover, Unreachable
 from strands_cli_workers.names import require_queue_name
-from strands_cli_workers.owner import opened_queue, wait_again
+from strands_cli_workers.open_queue import opened_queue, wait_again
 from strands_cli_workers.patience import reached
 from strands_cli_workers.queue_values import Ticket
 from strands_cli_workers.submission import Submission, submittable

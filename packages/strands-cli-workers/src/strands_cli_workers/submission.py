@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.api import Handover, RunRecordError, UsageError
 from strands_cli_workers.names import require_id
-from strands_cli_workers.owner import OWNER
-from strands_cli_workers.queue_values import Schedule, Ticket
+from strands_cli_workers.queue_values import OWNER, Schedule, Ticket
 
 if TYPE_CHECKING:
     from strands_cli.api import Plan, RunRequest, RunStatus, RunStore, StoredJournal

@@ -24,8 +24,7 @@ from strands_cli.api import (
 )
 from strands_cli_workers.command_parts import JSON, one_line
 from strands_cli_workers.names import note_on_new_queue, require_queue_name
-from strands_cli_workers.owner import OWNER
-from strands_cli_workers.queue_values import DEFAULT_PRIORITY, DEFAULT_QUEUE, Schedule, Ticket
+from strands_cli_workers.queue_values import DEFAULT_PRIORITY, DEFAULT_QUEUE, OWNER, Schedule, Ticket
 
 if TYPE_CHECKING:
     from strands_cli_workers.submission import Submitted
@@ -113,7 +112,7 @@ def submit(
 
 
 def _submitted(run: Handover, ticket: Ticket, waiting: Waiting, *, quiet: bool) -> Submitted:
-    from strands_cli_workers.owner import opened_queue
+    from strands_cli_workers.open_queue import opened_queue
     from strands_cli_workers.submission import Submission
 
     with opened_queue(run.planned.store) as (store, queue):

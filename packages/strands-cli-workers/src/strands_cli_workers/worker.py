@@ -15,7 +15,7 @@ from strands_cli.api import Handover, RunRecordError, StrandsCliError, Takeover,
 from strands_cli_workers.dispatching import Dispatcher, Report, Work, WorkerEvent
 from strands_cli_workers.metrics import measured_worker
 from strands_cli_workers.names import first_of
-from strands_cli_workers.owner import queue_of
+from strands_cli_workers.open_queue import queue_of
 from strands_cli_workers.patience import patiently
 from strands_cli_workers.process_end import STOP_S, ProcessEnd
 from strands_cli_workers.queue_database import QueueDatabase
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from strands_cli.api import RunStatus, RunStore
-    from strands_cli_workers.queue_values import Ticket
+    from strands_cli_workers.queue_values import Ticket, WorkerChoices
     from strands_cli_workers.run_queue import RunQueue
-    from strands_cli_workers.worker_command import WorkerChoices
 
 # How often a worker looks for runs of workers that are gone, for runs without a ticket, and for what can be removed.
 RECOVER_S, STRANDED_S, TIDY_S = 1.0, 15.0, 60.0

@@ -27,7 +27,7 @@ from strands_cli.api import (
 )
 from strands_cli_workers.command_parts import JSON, one_line, place_of
 from strands_cli_workers.names import note_on_new_queue, require_queue_name
-from strands_cli_workers.queue_values import DEFAULT_QUEUE
+from strands_cli_workers.queue_values import DEFAULT_QUEUE, WorkerChoices
 
 if TYPE_CHECKING:
     from strands_cli.api import StorePlace
@@ -35,35 +35,6 @@ if TYPE_CHECKING:
     from strands_cli_workers.queue_values import WorkerState
 
 _WARNINGS = ("warning", "refused", "returned", "recovered", "lost")
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerChoices:
-    """How a worker works.
-
-    Attributes:
-        name: For people; two workers may have one name.
-        folder: A folder that its runs share; None gives each its own.
-        policy: A policy file that takes the place of the one beside a workflow.
-        drains: Whether it ends when its queues are empty.
-        drain_timeout_s: How long the runs that it works on may take when it is asked to end.
-        health_file: A file that is written again and again while the worker is well.
-        connect_timeout_s: How long the store may be unreachable until the worker ends.
-        frozen_after_s: After how long without a sign of its event loop others take its runs over.
-        takes_approvals: Whether what was approved where a run was submitted (`--yes`, `--allow`) counts here.
-    """
-
-    name: str
-    queues: tuple[str, ...]
-    concurrency: int
-    folder: Path | None = None
-    policy: Path | None = None
-    drains: bool = False
-    drain_timeout_s: float = 30.0
-    health_file: Path | None = None
-    connect_timeout_s: float = 300.0
-    frozen_after_s: float = 120.0
-    takes_approvals: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +157,7 @@ def _work(place: StorePlace, choices: WorkerChoices) -> int:
 
     from strands_cli.api import EndNotice, Runs, Takeover, reserved_streams
     from strands_cli_workers.dispatching import WorkerEvent
-    from strands_cli_workers.owner import opened_queue
+    from strands_cli_workers.open_queue import opened_queue
     from strands_cli_workers.patience import reached
     from strands_cli_workers.workspace import Workspace
 
@@ -236,7 +207,7 @@ def workers(chosen: Chosen, as_json: JSON = False) -> None:
 
     Example: strands workers --store postgresql://strands@db/strands
     """
-    from strands_cli_workers.owner import opened_queue
+    from strands_cli_workers.open_queue import opened_queue
 
     with opened_queue(place_of(chosen)) as (_, queue):
         states = queue.workers()

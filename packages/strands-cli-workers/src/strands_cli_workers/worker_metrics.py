@@ -20,7 +20,7 @@ from opentelemetry.sdk.metrics.export import (
 )
 from opentelemetry.sdk.resources import Resource
 
-from strands_cli_workers.metrics import Measures
+from strands_cli_workers.measures import Measures
 
 if TYPE_CHECKING:
     from strands_cli.api import Event
