@@ -20,7 +20,9 @@ ASKED = [
     "where a template is rendered",
     "where a tool call is denied",
     "where a run is resumed",
-    "where a pattern's keys come from",
+    "how a command comes in",
+    "what a pattern consists of",
+    "where files of version 0 and 1 are known",
     "where a secret is hidden",
     "where an option of `run` gets its help text",
 ]
