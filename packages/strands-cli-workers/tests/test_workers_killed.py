@@ -50,9 +50,9 @@ STEPS = [
 # What is committed: each call when it begins and when it has ended, and facts. A run has at least so many commits.
 COMMITS = [f"group_commit.py:store_entries:{event}:{number}" for number in range(1, 8) for event in ("call", "return")]
 OTHERS = [
-    "takeover.py:hold:call:1",
-    "takeover.py:hold:return:1",
-    "takeover.py:plan:return:1",
+    "handover.py:hold:call:1",
+    "handover.py:hold:return:1",
+    "handover.py:plan:return:1",
     "strands_tool_act/__init__.py:acting:call:1",
     "dispatching.py:_ended:call:1",
     "dispatching.py:_ended:return:1",
@@ -130,7 +130,7 @@ def test_a_worker_that_dies_at_any_boundary_leaves_a_run_that_completes(clean: S
     assert sum(one["running"] + one["waiting"] + one["delayed"] for one in states) == 0
 
 
-@pytest.mark.parametrize("place", ["new_journal.py:_new_or_unbegun:return:1", "run_queue.py:put:call:1"])
+@pytest.mark.parametrize("place", ["run_facts.py:_new_or_unbegun:return:1", "run_queue.py:put:call:1"])
 def test_a_submitter_that_dies_before_the_run_is_in_its_queue_leaves_nothing_that_is_lost(
     clean: Site, place: str
 ) -> None:
@@ -141,7 +141,7 @@ def test_a_submitter_that_dies_before_the_run_is_in_its_queue_leaves_nothing_tha
     killed = site.strands(*words, STRANDS_TEST_FIRST="killed_at", STRANDS_TEST_KILLED_AT=place, PYTHONPATH=path)
     assert killed.code == -signal.SIGKILL
     site.worker("--name", "finder")
-    if place.startswith("new_journal"):
+    if place.startswith("run_facts"):
         assert site.strands(*words).code == 0
     site.until(lambda: site.status(topic) == "completed")
     assert (site.model.asked[f"first {topic}"], site.model.asked[f"second (first {topic})"]) == (1, 1)
