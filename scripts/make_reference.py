@@ -140,14 +140,13 @@ def commands_page() -> str:
 def common_rows(commands: Iterable[Any]) -> dict[str, str]:
     """Return the rows of the options that three commands or more have with the same meaning, each with its name."""
     counts = Counter(
-        row
+        pair
         for command in commands
         for parameters in by_heading(command.params).values()
-        for row in {parameter_row(parameter) for parameter in parameters if parameter.param_type_name != "argument"}
+        for pair in {(option.opts[0], parameter_row(option)) for option in parameters if not is_argument(option)}
     )
-    name_of = {row: re.findall(r"--?[\w-]+", row)[0] for row in counts}
     # An option that has several meanings is a common one with the meaning that most commands give it.
-    most = {name_of[row]: row for row, count in sorted(counts.items(), key=lambda pair: pair[1]) if count >= COMMON}
+    most = {name: row for (name, row), count in sorted(counts.items(), key=lambda item: item[1]) if count >= COMMON}
     return {row: name for name, row in sorted(most.items())}
 
 
@@ -168,10 +167,13 @@ def command_section(path: str, command: Any, common: Mapping[str, str]) -> str:
         named += [f"`{common[row]}`" for row in found if row in common]
         rows += [f"| **{heading}** | |", *own] if own else []
     table = ["", "| argument or option | meaning |", "| --- | --- |", *rows] if rows else []
-    others = (
-        ["", f"And [common options](#common-options): {', '.join(f'`{name}`' for name in named)}."] if named else []
-    )
+    others = ["", f"And [common options](#common-options): {', '.join(named)}."] if named else []
     return "\n".join([f"### {path}", "", inspect.cleandoc(command.help or ""), *table, *others]) + "\n"
+
+
+def is_argument(parameter: Any) -> bool:
+    """Return whether a parameter is an argument; the others are options."""
+    return bool(parameter.param_type_name == "argument")
 
 
 def by_heading(parameters: Sequence[Any]) -> dict[str, list[Any]]:
@@ -179,8 +181,7 @@ def by_heading(parameters: Sequence[Any]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {ARGUMENTS: [], OPTIONS: []}
     for parameter in parameters:
         if not getattr(parameter, "hidden", False):
-            is_argument = parameter.param_type_name == "argument"
-            heading = ARGUMENTS if is_argument else getattr(parameter, "rich_help_panel", None) or OPTIONS
+            heading = ARGUMENTS if is_argument(parameter) else getattr(parameter, "rich_help_panel", None) or OPTIONS
             found.setdefault(heading, []).append(parameter)
     found[OPTIONS] = found.pop(OPTIONS)
     return {heading: rows for heading, rows in found.items() if rows}
@@ -217,7 +218,7 @@ def parameter_row(parameter: Any) -> str:
     """Return the table row of one parameter."""
     # A bar would end the cell.
     metavar = (parameter.metavar or "").replace("|", "` or `")
-    if parameter.param_type_name == "argument":
+    if is_argument(parameter):
         words = (parameter.metavar or parameter.name).upper().replace("|", "` or `")
     else:
         words = ", ".join([*parameter.opts, *parameter.secondary_opts]) + (f" {metavar}" if metavar else "")
