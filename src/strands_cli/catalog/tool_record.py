@@ -97,7 +97,7 @@ class ToolRecord:
         parent: For a member, the name of the entry point that provides it.
         registered_by: The hook plugin that returned the record; None for a tool that the distribution declares.
         adopted: The adoption that made it a tool; None for one that its distribution or a hook plugin declares.
-        fix: How to end the fault of a broken tool, the same wherever it is reported; None for what `remedies` knows.
+        fix: How to end the fault of a broken tool, the same everywhere; None where `meet` or its like below knows it.
     """
 
     name: str

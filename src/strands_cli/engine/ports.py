@@ -1,4 +1,4 @@
-"""Where runs are stored: the port of stores and of the journals in them; SQLite folders and plugins implement it."""
+"""The ports of the engine to models, tools, people, the clock and a tracer; the port to stores is `store_port`."""
 
 from __future__ import annotations
 
@@ -40,9 +40,6 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Wait; a cancelled task stops waiting."""
         await asyncio.sleep(seconds)
-
-
-# What the engine needs from other packages and from the machine: protocols and their values.
 
 
 # The port to a tracer of runs and steps, so that the engine does not depend on OpenTelemetry.

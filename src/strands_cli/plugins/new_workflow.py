@@ -1,4 +1,4 @@
-"""Makes a new workflow file of a pattern, which runs without a model."""
+"""Makes a new workflow file of a pattern, which runs without a model, and the new file of an agent."""
 
 from __future__ import annotations
 

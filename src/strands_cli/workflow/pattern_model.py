@@ -1,4 +1,4 @@
-"""The names that a template may use, as a tree that paths are checked against."""
+"""The base of all patterns, its steps in their places, and the names that the templates of each may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools section of a workflow, and how a list of tools names one."""
+"""The steps of all patterns, the words that answer their gates, and how the tools section names a tool."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _OWN = frozenset({"cert", "http2", "mounts", "proxy", "transport", "trust_env", 
 def use_checked_connections(provider: str, arguments: dict[str, Any]) -> None:
     """Add checked connections to the constructor's arguments of a provider's SDK class, in place.
 
-    What `options` says of the connection is kept. `openai` gets whole clients (see `http_clients`), llama.cpp's class
+    What `options` says of the connection is kept. `openai` gets whole clients (see `LoopClients`), llama.cpp's class
     after it is made; LiteLLM makes its own. botocore has none of ours, but no proxy for this machine.
     """
     use = _USING.get(provider)

@@ -1,4 +1,4 @@
-"""The command `list-supported`: what this version supports, taken from the code that implements it."""
+"""The commands `list-supported`, from the code that implements what it lists, and `list-workflows`."""
 
 from __future__ import annotations
 

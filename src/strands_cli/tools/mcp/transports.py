@@ -1,4 +1,4 @@
-"""An MCP server that runs as a process of its own and speaks on its stdin and stdout; it never outlives the run."""
+"""The ways to an MCP server: over HTTP, or by the stdin and stdout of a process, which never outlives the run."""
 
 from __future__ import annotations
 
