@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from strands_cli.api import print_json, print_result, say, say_findings
+from strands_cli.api import Finding, print_json, print_result, say, say_findings
 
 
 class Form(enum.StrEnum):
@@ -53,22 +54,13 @@ def new(
     if wanted.name.tool not in (name, name.removeprefix("strands-tool-")):
         say(f"the tool is called '{wanted.name.tool}'")
     findings = [*check_installed(made.name), *read_project(made).source.twins()]
-    if as_json:
-        files = sorted(str(path) for path in made.rglob("*") if path.is_file())
-        found = [finding.as_dict() for finding in findings]
-        print_json({"made": files, "distribution": made.name, "tool": wanted.name.tool, "findings": found})
-        return
-    say_findings(findings)
-    example = json.dumps(SAMPLE)
-    place = shlex.quote(str(made))
-    lines = [
-        f"made {made}",
-        "next:",
-        f"  python -m pip install -e {place}",
-        f"  strands tools run {wanted.ref} --input '{example}'",
-        f"  python -m pytest {place}",
+    example, place = json.dumps(SAMPLE), shlex.quote(str(made))
+    commands = [
+        f"python -m pip install -e {place}",
+        f"strands tools run {wanted.ref} --input '{example}'",
+        f"python -m pytest {place}",
     ]
-    print_result("\n".join(lines))
+    _print_made(made, {"tool": wanted.name.tool}, findings, commands, as_json=as_json)
 
 
 def _new_flow(name: str, directory: Path, author: str | None, description: str | None, *, as_json: bool) -> None:
@@ -81,17 +73,24 @@ def _new_flow(name: str, directory: Path, author: str | None, description: str |
     made = make_flow(wanted, directory)
     if wanted.name not in (name, name.removeprefix("strands-flow-")):
         say(f"the workflow is called '{wanted.name}'")
+    place = shlex.quote(str(made))
+    commands = [
+        f"strands run {shlex.quote(str(made / wanted.file))}",
+        f"strands plugin check {place}",
+        f"python -m pip install -e {place}",
+        f"strands run {wanted.reference}",
+    ]
+    _print_made(made, {"workflow": wanted.name}, [], commands, as_json=as_json)
+
+
+def _print_made(
+    made: Path, names: Mapping[str, str], findings: Sequence[Finding], commands: Iterable[str], *, as_json: bool
+) -> None:
+    """Print the project that was made: its files and names as JSON, or its findings and the commands to go on with."""
     if as_json:
         files = sorted(str(path) for path in made.rglob("*") if path.is_file())
-        print_json({"made": files, "distribution": made.name, "workflow": wanted.name, "findings": []})
+        found = [finding.as_dict() for finding in findings]
+        print_json({"made": files, "distribution": made.name, **names, "findings": found})
         return
-    place = shlex.quote(str(made))
-    lines = [
-        f"made {made}",
-        "next:",
-        f"  strands run {shlex.quote(str(made / wanted.file))}",
-        f"  strands plugin check {place}",
-        f"  python -m pip install -e {place}",
-        f"  strands run {wanted.reference}",
-    ]
-    print_result("\n".join(lines))
+    say_findings(findings)
+    print_result("\n".join([f"made {made}", "next:", *(f"  {command}" for command in commands)]))
