@@ -14,12 +14,12 @@ import pytest
 from tests.api.test_distributions import imports_of
 from tests.cli.strands import Folder, Ran
 from tests.distributions import make_distribution
-from tests.docs.pages import CLONE, blocks
+from tests.docs.pages import CLONE
 
 pytestmark = pytest.mark.wheels
 
 SOURCE = CLONE / "tests" / "distributions" / "strands-cli-yours"
-STORE_PAGE = CLONE / "docs" / "how-to" / "add-a-store.md"
+STORE = CLONE / "examples" / "store"
 NAME, PACKAGE = "strands-cli-yours", "strands_cli_yours"
 POINTS = """\
 [strands_cli.commands]
@@ -132,8 +132,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("yours")
     project = root / NAME
     shutil.copytree(SOURCE, project, ignore=shutil.ignore_patterns("__pycache__"))
-    store = next(block.text for block in blocks(STORE_PAGE) if block.marks.get("file", "").endswith("__init__.py"))
-    (project / "src" / PACKAGE / "shelf.py").write_text(store, encoding="utf-8")
+    shutil.copy(STORE / "src" / PACKAGE / "__init__.py", project / "src" / PACKAGE / "shelf.py")
     for words in (
         ["-m", "strands_cli", "plugin", "manifest", ".", "--write"],
         ["-m", "hatchling", "build", "-t", "wheel", "-d", str(root)],

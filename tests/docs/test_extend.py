@@ -58,6 +58,8 @@ OF_DISTRIBUTIONS = {
     "exporter": PAGE.with_name("exporters.md"),
     "notification": PAGE.with_name("add-a-notification.md"),
 }
+# Its files are too long for its page.
+STORE = CLONE / "examples" / "store"
 ASK = """\
 version: 2
 name: ask
@@ -95,6 +97,14 @@ def changes_of(recipe: str) -> Iterator[Change]:
                 yield Change(file, "\n".join(old), "\n".join(line[1:] for line in lines if not line.startswith("-")))
 
 
+def files_of(page: Path) -> dict[str, str]:
+    """Return the files that a page has, or that the example has to which it leads."""
+    files = {block.marks["file"]: block.text for block in blocks(page) if "file" in block.marks}
+    if page == OF_DISTRIBUTIONS["store"]:
+        files |= {f"{DISTRIBUTION}/{name}": text.decode() for name, text in sources_of(STORE).items()}
+    return files
+
+
 @dataclass(frozen=True)
 class Copy:
     """A copy of `src/`, and commands that use it."""
@@ -110,9 +120,8 @@ class Copy:
 
     def install(self, page: Path) -> None:
         """Write the files of a page, build the wheel of its distribution, and install that beside the core."""
-        for block in blocks(page):
-            if file := block.marks.get("file"):
-                self.write(file, block.text)
+        for file, text in files_of(page).items():
+            self.write(file, text)
         words = ("-m", "hatchling", "build", "-t", "wheel", "-d", str(self.root))
         self._run({"PATH": ""}, *words, directory=self.root / DISTRIBUTION)
         (wheel,) = self.root.glob("*.whl")
@@ -177,7 +186,7 @@ def test_a_recipe_names_its_places_and_no_others(recipe: str) -> None:
 
 @pytest.mark.parametrize("kind", OF_DISTRIBUTIONS)
 def test_what_a_distribution_adds_touches_no_file_of_the_core(kind: str) -> None:
-    files = [block.marks["file"] for block in blocks(OF_DISTRIBUTIONS[kind]) if "file" in block.marks]
+    files = files_of(OF_DISTRIBUTIONS[kind])
     assert f"{DISTRIBUTION}/pyproject.toml" in files
     assert [file for file in files if file.startswith(("src/", CORE, "../", "/"))] == []
     assert f"({OF_DISTRIBUTIONS[kind].name})" in PAGE.read_text("utf-8")
