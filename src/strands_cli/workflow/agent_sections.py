@@ -47,7 +47,7 @@ def _with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def inputs_in(schema: Mapping[str, Any]) -> tuple[dict[str, InputSpec], dict[str, InputSpec]]:
-    """Return what an object of this schema must have and what it may have, as inputs."""
+    """Return the required and the optional properties of an object of this schema, as inputs."""
     required = schema.get("required")
     needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     properties = json_object(schema.get("properties"))
@@ -71,7 +71,7 @@ def _input_of(part: Mapping[str, Any]) -> InputSpec:
         return _OfAnyType(default=part.get("default"))
 
 
-# What an agent remembers of its steps.
+# The steps that an agent remembers.
 Memory = Literal["step", "run", "path"]
 
 

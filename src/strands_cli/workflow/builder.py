@@ -78,7 +78,7 @@ def step(
     vars: Mapping[str, Any] | None = None,  # noqa: A002
     tool_overrides: Sequence[ToolName] | None = None,
 ) -> StepPart:
-    """Describe one turn of an agent; without an input it gets what the step before it answered."""
+    """Describe one turn of an agent; without an input it gets the answer of the step before it."""
     return StepPart(_without_none(agent=agent, input=input, vars=vars, tool_overrides=tool_overrides))
 
 
@@ -166,7 +166,7 @@ def parallel(*branches: BranchPart, reduce: StepPart | None = None) -> PatternPa
 
 
 class EvaluatorOptions(TypedDict, total=False):
-    """What `evaluator_optimizer` takes by name besides the agents and the score."""
+    """Named arguments of `evaluator_optimizer` besides the agents and the score."""
 
     max_iters: int | None
     producer_input: str | None
@@ -184,7 +184,7 @@ def evaluator_optimizer(
 
 
 class WorkerOptions(TypedDict, total=False):
-    """What `orchestrator_workers` takes by name besides the agents."""
+    """Named arguments of `orchestrator_workers` besides the agents."""
 
     worker_tools: Sequence[ToolName] | None
     max_workers: int | None

@@ -51,7 +51,7 @@ def unknown(code: Code, name: str, known: Iterable[str], where: Where) -> Findin
 
 
 def no_effect(message: str, where: Where, fix: str | None = "remove it") -> Finding:
-    """Report a field that is accepted but changes nothing."""
+    """Report an accepted field that changes nothing."""
     return Finding(NO_EFFECT, message, where, fix, "warning")
 
 

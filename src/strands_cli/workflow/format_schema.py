@@ -25,8 +25,8 @@ _SHORTHANDS: dict[str, dict[str, Any]] = {
 def workflow_schema() -> dict[str, Any]:
     """Return the JSON Schema (Draft 2020-12) of a workflow.
 
-    It accepts what `load_spec` accepts as far as shape goes, shorthands included; what depends on other parts of the
-    file (references, templates), only `load_spec` checks.
+    It accepts every shape that `load_spec` accepts, shorthands included. Only `load_spec` checks references and
+    templates, which depend on other parts of the file.
     """
     with_agents = {"required": ["agents"], "properties": {"agents": {"minProperties": 1}}}
     needs = {"required": ["runtime"], "properties": {"runtime": {"required": ["provider"]}}}

@@ -1,7 +1,8 @@
 """Paths in a directed graph, given as each node's followers: reach, cycles, and which nodes are ready to run.
 
-What a path leads to is never kept for all nodes at once, which would be the square of their number: it is asked of one
-node, or goes through the graph as a number with a bit for each node, and is dropped behind the last node that needs it.
+The nodes that a path leads to are never kept for all nodes at once, which would be the square of their number. They are
+asked for one node, or go through the graph as a number with a bit for each node, dropped behind the last node that
+needs it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def distance(first: str, lasts: Collection[str], followers: Followers) -> int:
 
 
 def components(followers: Followers) -> Iterator[list[str]]:
-    """Yield the nodes in groups: those that lead to each other together, and a group after what it leads to."""
+    """Yield the nodes in groups: those that lead to each other together, and a group after its followers."""
     found: dict[str, int] = {}
     lowest: dict[str, int] = {}
     is_open: dict[str, None] = {}  # in the order in which they were found
@@ -85,7 +86,7 @@ def in_loops(followers: Followers) -> set[str]:
 def leading_to_each(followers: Followers) -> Iterator[tuple[str, int]]:
     """Yield each node with those from which a path leads to it: bit N is the node at place N of `followers`.
 
-    A node comes after those that lead to it, and what is known of these is dropped when their followers have it.
+    A node comes after those that lead to it, and the number for these is dropped when their followers have it.
     """
     bit = {node: 1 << place for place, node in enumerate(followers)}
     groups = list(components(followers))[::-1]

@@ -1,4 +1,4 @@
-"""What an author means by a key that the format does not have: another word, another place, another pattern."""
+"""Keys that the format does not have, with their meaning: another word, another place, another pattern."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("retry", "retries"), ("failure_policy",)),
 }
 
-# Words of other programs that no key replaces, with what does.
+# Words of other programs that no key replaces, each with its substitute.
 ADVICE = {
     "allow": "a workflow cannot allow its own tools: pass --allow NAME, or name a policy file: --policy FILE",
     "api_key": "remove it, and set the variable of the provider: strands explain live-models",
@@ -56,7 +56,7 @@ ADVICE = {
 
 
 def advice_on(key: str) -> str | None:
-    """Return what replaces a word that no key replaces, or the word that it is a synonym of."""
+    """Return the substitute for a word that no key replaces, or for the word that it is a synonym of."""
     return next((ADVICE[word] for word in (key, *SYNONYMS.get(key.lower(), ())) if word in ADVICE), None)
 
 

@@ -28,7 +28,7 @@ class _Use(NamedTuple):
     is_edge: bool = False
 
 
-# What `approved` of a gate compares with: each word that approves.
+# The comparison value of a gate's `approved`: each word that approves.
 _ANY_APPROVAL = ""
 
 
@@ -102,7 +102,7 @@ def _uses(
 
 
 def _found(templates: Templates, text: str, *, is_condition: bool = False) -> Iterator[tuple[Path, str]]:
-    """Yield what a template compares with which words; a gate's `approved` knows a word too."""
+    """Yield each compared path of a template with the word; a gate's `approved` knows a word too."""
     yield from templates.words_in(text, is_condition=is_condition)
     if ".approved" in text:
         for name in ("nodes", "tasks", "steps"):
@@ -121,7 +121,7 @@ class _Places:
             self._before.get(edge.after, []).append(edge.before)
 
     def is_answer(self, gate: str, use: _Use) -> bool:
-        """Return whether what is compared is the answer to a gate."""
+        """Return whether the compared path is the answer to a gate."""
         root = use.path[0]
         if use.path == ("hitl_response",):
             return gate in self._gates_before(use)

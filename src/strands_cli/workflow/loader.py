@@ -30,7 +30,7 @@ PRESENT = 2
 # The name of the format that reads files of each version which no format has by its own name.
 OTHER_VERSIONS = "versions"
 _WHOLE = re.compile(r"\s*(\d{1,9})(\.0)?\s*")
-# Files are read to a depth that is much smaller.
+# Files are read to a much smaller depth.
 _DEEPEST = 200
 
 UNKNOWN_FORMAT = Code(
@@ -48,7 +48,7 @@ FORMAT_FINDING = Code(
 
 @dataclass(frozen=True, slots=True)
 class FormatProblem:
-    """What a translation finds in a document; an error keeps the workflow from running.
+    """A fault or note of a translation about a document; an error keeps the workflow from running.
 
     Attributes:
         pointer: The place in the document that was given, as a JSON pointer; empty for the whole.
@@ -64,7 +64,7 @@ class FormatProblem:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A document of the present format, and what was found in the one that was translated.
+    """A document of the present format, and the problems of the translated one.
 
     Attributes:
         value: The document, as data.
@@ -77,7 +77,7 @@ class Translation:
 
 
 def translated(document: Document, stored: int | None = None) -> tuple[Document, tuple[Finding, ...]]:
-    """Return a document in the present format, and what its translation found; most are in it already.
+    """Return a document in the present format, and the findings of its translation; most are in it already.
 
     A file names its format (`format: NAME`), or has another version than the present one: the format `version-V`
     translates the version V, and `versions` all that have no format of their own.
@@ -163,7 +163,7 @@ def _translation(part: Part, document: Document) -> Translation:
 
 
 def _fault_of(made: object) -> str | None:
-    """Return what keeps an object from being a translation; None if nothing does."""
+    """Return the fault that makes an object no translation; None if it is one."""
     if not isinstance(made, Translation):
         return f"{type(made).__name__}, not a strands_cli.api.Translation"
     if not isinstance(made.value, Mapping) or "format" in made.value:
@@ -182,7 +182,7 @@ def _are(values: object, kind: type) -> bool:
 
 
 def _unlike_yaml(value: object, above: list[int]) -> str | None:
-    """Return what in a value is not what reading a file gives: text keys, plain values, nothing inside itself."""
+    """Return the part of a value that no YAML file gives: other keys than text, objects, values inside themselves."""
     if isinstance(value, (str, int, float, bool, date, type(None))):
         return None
     if not isinstance(value, (Mapping, list, tuple)):
@@ -205,7 +205,7 @@ def _finding(part: Part, problem: FormatProblem, document: Document) -> Finding:
     return Finding(code, text, document.where(problem.pointer), fix, severity)
 
 
-# What follows from fields that speak for others: memory of agents, inputs of a schema, kept texts, secrets' places.
+# Fields that follow from others: memory of agents, inputs of a schema, kept texts, places of secrets.
 
 
 def settled(spec: WorkflowSpec) -> WorkflowSpec:
@@ -275,7 +275,7 @@ def _as_written(declared: InputSpec, pointer: str, document: Document) -> InputS
 
 
 def check_written_numbers(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report numbers that are printed otherwise than they are written, where no type says that they are text."""
+    """Report numbers that are printed otherwise than they are written, where no type makes them text."""
     document = loaded.document
     for pointer, text in document.written.items():
         if _FREE.fullmatch(pointer) is None or not any(char.isdigit() for char in text):
@@ -292,7 +292,7 @@ def check_written_numbers(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Findin
 
 
 def _has_type(inputs: Inputs, pointer: str, document: Document) -> bool:
-    """Return whether the declaration of an input says what the value is."""
+    """Return whether the declaration of an input has a type."""
     if pointer.endswith("/default"):
         return f"{pointer.removesuffix('default')}type" in document.positions
     name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
@@ -388,7 +388,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 
 
 def _in_present_format(document: Document, stored: int | None) -> tuple[Document, tuple[Finding, ...]]:
-    """Return a document in the present format, and what its translation found."""
+    """Return a document in the present format, and the findings of its translation."""
     value = json_object(document.value)
     if "format" not in value and value.get("version") in (None, 2):  # as nearly all are
         return document, ()
@@ -436,7 +436,7 @@ def _too_large(document: Document) -> Finding | None:
 
 
 def _at(value: Any, pointer: str) -> Any:
-    """Return what is at a pointer; None where nothing is."""
+    """Return the value at a pointer; None where nothing is."""
     for key in pointer[1:].split("/"):
         value = json_object(value).get(key)
     return value

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig
 
 
-# What is written as `_` in the plain path of an artifact.
+# The characters that the plain path of an artifact replaces by `_`.
 _NOT_IN_PATHS = re.compile(r"[^\w./-]+")
 
 
@@ -93,7 +93,7 @@ class WorkflowSpec(FormatModel):
     )
 
     def templates(self) -> Templates:
-        """Return what renders its templates."""
+        """Return the renderer of its templates."""
         keeps_control = self.rendering.control_characters == "keep"
         return Templates(removes_control=not keeps_control)
 
@@ -107,14 +107,14 @@ class WorkflowSpec(FormatModel):
 
     @property
     def only_agent(self) -> str | None:
-        """The agent of a workflow that has one agent and one step, which is its own."""
+        """The agent of a workflow with one agent and one step, the turn of this agent."""
         steps = self.pattern.config.steps if isinstance(self.pattern, Chain) else ()
         is_alone = len(self.agents) == len(steps) == 1 and isinstance(steps[0], AgentStep)
         return next(iter(self.agents)) if is_alone else None
 
     @property
     def schema_of_inputs(self) -> Mapping[str, Any] | None:
-        """What the inputs of a run must fit together: the `input_schema` of an only agent that is for the run."""
+        """The schema of a run's inputs together: the `input_schema` of an only agent, if it is for the run."""
         about_inputs = any(agent.input_schema_for == "run" for agent in self.agents.values())
         agent = self.agents[self.only_agent] if about_inputs and self.only_agent is not None else None
         schema = agent.input_schema if agent is not None and agent.takes_object else None
@@ -164,7 +164,7 @@ class WorkflowSpec(FormatModel):
 
 @dataclass(frozen=True, slots=True)
 class Repairs:
-    """What was done to a document with mistakes in its form so that it can be read.
+    """The repairs of a document with mistakes in its form, which make it readable.
 
     Attributes:
         absent: Pointers of the values that were left out or replaced.
@@ -204,12 +204,12 @@ class Loaded:
 
     Attributes:
         spec: The workflow, also where references or templates in it are wrong; None for a document of another shape.
-        findings: What is wrong; with an error among them, the workflow must not run.
+        findings: Errors and warnings; with an error among them, the workflow must not run.
         files: The files that the workflow names (`$ref`, schema paths); `spec` has their content.
         origins: The file and the pointer in it for each pointer of the workflow that a file has provided.
         snapshot: The files that a run has stored.
-        readable: The workflow as far as it can be read: `spec`, else what is left without its mistakes.
-        repairs: What was repaired in `readable`.
+        readable: The workflow as far as it can be read: `spec`, else the workflow without its mistakes.
+        repairs: The repairs in `readable`.
         packages: The file of each `package:DIST/NAME` that its agents name.
     """
 
@@ -271,7 +271,7 @@ def unchecked_schemas(spec: WorkflowSpec) -> list[str]:
 
 
 def with_declared_inputs(spec: WorkflowSpec) -> WorkflowSpec:
-    """Return a workflow that declares what its schema of inputs describes, besides what it declares itself."""
+    """Return a workflow that declares the inputs of its schema, besides those that it declares itself."""
     from strands_cli.workflow.agent_sections import inputs_in  # most workflows have no such schema
 
     schema = spec.schema_of_inputs or {}
@@ -346,7 +346,7 @@ def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
 
 
 def _sent_as_written(text: str, pointer: str, declared: Container[str], loaded: Loaded) -> Iterator[Finding]:
-    """Yield an error for what looks like a reference to a secret and is none."""
+    """Yield an error for a text that looks like a reference to a secret and is none."""
     written = (found[1] or found[2] for found in _OTHER_FORMS.finditer(text))
     for name in dict.fromkeys(name for name in written if name in declared):
         message = f"this is sent as it is written: it names the secret '{name}' in another form than `${{NAME}}`"

@@ -1,4 +1,4 @@
-"""What the installed distributions bring as workflows, agents and skills, for a list; nothing is validated."""
+"""The workflows, agents and skills of installed distributions, for a list; nothing is validated."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ PACKAGE = "package:"
 
 
 def located(source: str | Path, *kinds: PackagedKind) -> tuple[str | Path, FileSnapshot | None]:
-    """Return the file that a name means: of `DIST/NAME` that of the distribution, with what says so.
+    """Return the file that a name means; for `DIST/NAME`, that of the distribution with its snapshot.
 
     A file or folder of that path wins.
 
     Args:
-        source: What a person typed: a path, `-`, or `DIST/NAME`.
-        kinds: What is looked for, in this order; a workflow by default.
+        source: The argument that a person typed: a path, `-`, or `DIST/NAME`.
+        kinds: The kinds to look for, in this order; a workflow by default.
 
     Raises:
         UsageError: It has the form of such a name, and nothing has it.
@@ -99,7 +99,7 @@ class Listed:
 
     Attributes:
         file: Its name, its place and its distribution.
-        description: What its file says of it, the `SKILL.md` of a skill; None for one that says nothing.
+        description: The description in its file, the `SKILL.md` of a skill; None where there is none.
         reason: Why its file cannot be read; None where it can.
     """
 
@@ -123,7 +123,7 @@ class Listed:
 
 
 def list_packaged(path: Sequence[str] | None = None) -> tuple[tuple[Listed, ...], tuple[Finding, ...]]:
-    """Return everything that is packaged, by name, and what is wrong with the packages.
+    """Return every packaged file, by name, and the faults of the packages.
 
     Recordings, tests and other files beside workflows are left out.
 
@@ -162,7 +162,7 @@ def _listed(file: PackagedFile, findings: list[Finding]) -> Iterator[Listed]:
 
 
 def _described_skill(file: Path) -> str | None:
-    """Return what a `SKILL.md` says of its skill; agents do not read one that is a link.
+    """Return the description in a `SKILL.md`; agents do not read a link.
 
     Raises:
         InvalidInput: Its front matter is not YAML.

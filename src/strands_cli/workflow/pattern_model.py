@@ -47,12 +47,12 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """A value with a content that is not known before the run."""
+    """A value whose content is unknown before the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text of an answer, which has the attributes of a text only.
+    """The text of an answer, with the attributes of a text only.
 
     Attributes:
         agents: Who may have given it, where that is known.
@@ -87,7 +87,7 @@ def scope_of(*words: str) -> dict[str, Any]:
     return dict.fromkeys(words, ANY)
 
 
-# What a result has besides what its text shows.
+# The fields of a result that its text does not show.
 UNSHOWN = ("type", "prompt", "tokens_estimated")
 STEP: Scope = {**scope_of("output", "agent", "index", "status", "approved", *UNSHOWN), "response": Text(output=BESIDE)}
 
@@ -105,7 +105,7 @@ YIELDING = frozenset(
     {"name", "timestamp", "total_steps", "terminal_node", "chosen_route", "task_count", "worker_count"}
 )
 
-# What artifacts may use besides inputs and the pattern's own names.
+# The names for artifacts besides inputs and the pattern's own names.
 AT_END: Scope = {
     **scope_of("last_response", "hitl_response", "TRACE", "name", "timestamp", "total_steps"),
     "runtime": dict.fromkeys(Runtime.model_fields, ANY),
@@ -124,7 +124,7 @@ AT_END: Scope = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A path that does not exist: what is wrong, the wrong word, and the words that would be right."""
+    """A path that does not exist: the message, the wrong word, and the words that would be right."""
 
     message: str
     word: str
@@ -295,7 +295,7 @@ def steps_in_order(key: str, pointer: str, steps: Sequence[Step], scope: Scope |
     """Yield steps that run one after another; each sees the responses of those before it.
 
     Args:
-        key: What the keys begin with, before the step's number.
+        key: The beginning of the keys, before the step's number.
         pointer: JSON pointer of the list.
     """
     seen: dict[str, Any] = dict(scope or {})
@@ -340,7 +340,7 @@ def gate_scope(steps: Sequence[Step | None]) -> dict[str, Any]:
     return {"hitl_response": Text()} if any(isinstance(step, GateStep) for step in steps) else {}
 
 
-# What a pattern describes of itself: its config, steps, edges, names, checks and a workflow to start from.
+# The description of a pattern: its config, steps, edges, names, checks and a workflow to start from.
 
 
 _NOT_IN_NAMES = re.compile(r"^(nodes|tasks)\.|^iterations\.(\d+|N)\.|#(\d+|N)$")
@@ -370,12 +370,12 @@ class PatternModel(FormatModel):
     """One pattern in a workflow, and everything that the rest of the program asks it.
 
     A subclass is a pattern: its model of the config, its steps with the names in their scope, its checks, its picture
-    and what runs it. The entry-point group `strands_cli.patterns` names subclasses.
+    and the function that runs it. The entry-point group `strands_cli.patterns` names subclasses.
 
     Attributes:
         runs: The coroutine function that runs it, or its place as `module:name`, which is imported when it runs. It
             gets the `Run` and the config, and returns the names that artifacts may use, `last_response` among them.
-        purpose: What the pattern is for, in one sentence.
+        purpose: The use of the pattern, in one sentence.
         starter: The agents, pattern and outputs of a new workflow, as YAML.
         reserved: Names that its templates may use and that inputs should not have. Those of the core's patterns are
             in the table of `patterns/pattern_models.py`: each workflow asks for them, and imports one pattern.
@@ -398,11 +398,11 @@ class PatternModel(FormatModel):
 
     @abc.abstractmethod
     def steps(self) -> Iterator[PlacedStep]:
-        """Yield the steps in the order of the file; a step that is repeated is yielded once."""
+        """Yield the steps in the order of the file; a repeated step is yielded once."""
 
     @functools.cached_property
     def placed(self) -> tuple[PlacedStep, ...]:
-        """The steps, which are found once."""
+        """The steps, collected once."""
         return tuple(self.steps())
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -416,7 +416,7 @@ class PatternModel(FormatModel):
         """Return the pattern's own names that artifacts may use."""
 
     def step_name(self, key: str) -> str:
-        """Return what `execution_context` calls a step: the id of a node or task, a role, else the step's key."""
+        """Return the name of a step in `execution_context`: the id of a node or task, a role, else the step's key."""
         return _NOT_IN_NAMES.sub("", key)
 
     def last_answer(self) -> Text | Unnamed:
@@ -424,7 +424,7 @@ class PatternModel(FormatModel):
         return ANY
 
     def names_in_prompt(self, placed: PlacedStep) -> Scope:
-        """Return what the prompt of the agent of a step may use besides inputs: what the step's input may."""
+        """Return the names for the prompt of a step's agent besides inputs: those of the step's input."""
         return placed.names()
 
     def edges(self) -> list[StepEdge]:
@@ -440,7 +440,7 @@ class PatternModel(FormatModel):
         yield from ()
 
     def check(self, locator: Locator) -> Iterator[Finding]:
-        """Yield what is wrong in the config besides its steps; `locator` knows where each part is written."""
+        """Yield the faults of the config besides its steps; `locator` knows where each part is written."""
         yield from ()
 
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:

@@ -71,7 +71,7 @@ class _GivenInputs(Inputs):
 
 
 def as_given(inputs: Inputs) -> Inputs:
-    """Return the inputs of a workflow with what their `keep_texts` and `absent` say."""
+    """Return the inputs of a workflow, changed by their `keep_texts` and `absent`."""
     fields = {name: getattr(inputs, name) for name in type(inputs).model_fields}
     if inputs.keep_texts:
         fields["required"] = {name: _kept(one) for name, one in inputs.required.items()}
@@ -88,7 +88,7 @@ def _kept(declared: InputSpec) -> InputSpec:
 
 _ROUNDS = 12
 _UNNAMED = "unnamed"
-# What replaces a value that is required, by its key; what these lack is added in the next round.
+# What replaces a value that is required, by its key; values that these lack are added in the next round.
 _REQUIRED: Mapping[str, Any] = {
     "version": 2,
     "name": _UNNAMED,
@@ -146,10 +146,10 @@ Validate = Callable[[Any], tuple[WorkflowSpec | None, list[Any]]]
 def repaired(
     document: Document, errors: list[Any], validate: Validate
 ) -> tuple[WorkflowSpec | None, Document, Repairs, list[Finding]]:
-    """Return a workflow without its mistakes, its document, what was repaired, and the mistakes.
+    """Return a workflow without its mistakes, its document, the repairs, and the mistakes.
 
-    A mistyped key is read as the key that it means; what is wrong in its value shows only then. A value of another form
-    is left out or replaced. The workflow is None if it cannot be read at all.
+    A mistyped key is read as the key that it means; mistakes in its value show only then. A value of another form is
+    left out or replaced. The workflow is None if it cannot be read at all.
 
     Args:
         document: The document; it is not changed.
@@ -178,7 +178,7 @@ def repaired(
 
 @dataclass(slots=True)
 class _Repair:
-    """A copy of a document's value, which is repaired until it is a workflow."""
+    """A copy of a document's value, repaired until it is a workflow."""
 
     value: Any
     replaced: set[str] = field(default_factory=set)
@@ -201,7 +201,7 @@ class _Repair:
         return found
 
     def done(self) -> Repairs:
-        """Return what was repaired."""
+        """Return the repairs."""
         absent = frozenset(self.replaced - set(self.renamed.values()))
         parts = [codes for part, codes in _UNTRUE.items() if any(re.fullmatch(part, place) for place in absent)]
         untrue = frozenset(code for codes in parts for code in codes)
@@ -239,7 +239,7 @@ class _Repair:
             self._replace(pointer)
 
     def _list(self, pointer: str) -> bool:
-        """Read one text, or a mapping of mappings, as the list that is required."""
+        """Read one text, or a mapping of mappings, as the required list."""
         place, key = _split(pointer)
         holder, value = value_at(self.value, place), value_at(self.value, pointer)
         is_item = isinstance(value, dict) and (key in _LISTS_OF_MAPPINGS or value.keys() & {*STEP_WORDS})
@@ -266,7 +266,7 @@ class _Repair:
         return {"id": name, **inner}
 
     def _mapping(self, pointer: str) -> bool:
-        """Read a list as the mapping that is required: of parts that have their names in them, or of names."""
+        """Read a list as the required mapping: of parts that have their names in them, or of names."""
         place, key = _split(pointer)
         value, holder = value_at(self.value, pointer), value_at(self.value, place)
         if (word := self._only_part(place, key, value)) is not None:
@@ -320,7 +320,7 @@ class _Repair:
             self.renamed["/".join([pointer, *map(escape, path)])] = written
 
     def _give_form(self, pointer: str) -> bool:
-        """Read a step that has none of the three forms as the one that its other keys mean."""
+        """Read a step without one of the three forms as the form that its other keys mean."""
         step = value_at(self.value, pointer)
         if pointer == "/pattern":
             return False
@@ -352,7 +352,7 @@ class _Repair:
                 self.replaced.add(f"{pointer}/id")
             holder[int(key)] = self._fitting_value(section.removesuffix("s"), section, holder[int(key)])
             return
-        if place:  # what the document itself has not, beside this, is a finding
+        if place:  # a part that the document itself lacks, beside this, is a finding
             self.filled.add(place)
         if (fitting := self._fitting_value(key, section, holder.get(key))) is not None:
             holder[key] = fitting
@@ -360,7 +360,7 @@ class _Repair:
             holder.pop(key, None)
 
     def _fitting_value(self, key: str, section: str, old: Any) -> Any:
-        """Return what fits to a key or to an item of a section; None where nothing has to be."""
+        """Return the value for a key or an item of a section; None where nothing has to be."""
         if section in ("required", "optional"):
             return "string"
         if section == "agents":
@@ -400,7 +400,7 @@ def _only_word(error: Any) -> str | None:
 
 
 def _form_of(step: Mapping[str, Any], *, has_agents: bool) -> str:
-    """Return the word of the form that a step means which has none; a gate may be read in every way."""
+    """Return the word of the form of a step without one; a gate may be read in every way."""
     if isinstance(step.get("input"), dict):
         return "tool"
     return "agent" if has_agents and "input" in step else "type"

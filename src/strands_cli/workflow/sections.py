@@ -47,7 +47,7 @@ Named = Annotated[Mapping[Identifier, T], BeforeValidator(without_notes)]
 
 
 def read_when_met(model: Callable[[], type[BaseModel]]) -> CoreSchema:
-    """Return what reads a value with the validator of a model that is asked for, and built, where a file has one."""
+    """Return a schema that reads a value with a model that is built only when a file has such a value."""
 
     def read(value: Any, info: ValidationInfo) -> Any:
         return model().model_validate(value, context=info.context)
@@ -282,7 +282,7 @@ class InputSpec(FormatModel):
 
 
 def _as_declared(value: dict[str, Any]) -> dict[str, Any]:
-    """Return default and enum of a declaration as its type reads them; what does not fit stays for the checks."""
+    """Return default and enum of a declaration as its type reads them; values of another type stay for the checks."""
 
     def read(item: Any) -> Any:
         try:
@@ -320,7 +320,7 @@ class Inputs(FormatModel):
         return {**self.optional, **self.required}
 
     def declared_as(self, name: str) -> InputSpec | None:
-        """Return what one input is declared as."""
+        """Return the declaration of one input."""
         return self.required.get(name) or self.optional.get(name)
 
     def read_fixed(self, name: str, text: str) -> Any:
@@ -337,7 +337,7 @@ class Inputs(FormatModel):
 
 
 def _known_source(name: str) -> str:
-    """Return the name of a source of secrets that is there; nothing is imported."""
+    """Return the name of an existing source of secrets; nothing is imported."""
     if name not in DEFAULTS[SECRETS]:
         from strands_cli.parts.named_parts import names_in
 
@@ -385,7 +385,7 @@ class Otel(FormatModel):
 
 
 class Redact(FormatModel):
-    """What traces omit."""
+    """The data that traces omit."""
 
     tool_inputs: bool = Field(default=True, description="Omit the inputs of tools.")
     tool_outputs: bool = Field(default=False, description="Omit the results of tools.")

@@ -34,13 +34,13 @@ def named_file(
     snapshot: FileSnapshot,
     kind: Literal["workflow", "agent", "skill"] | None = None,
 ) -> Path | Finding:
-    """Return what a path leads to, or why a workflow may not name it.
+    """Return the file of a path, or the reason that a workflow may not name it.
 
     Args:
         beside: The folder that the path starts from.
         folder: The folder of the workflow.
         snapshot: The files that a run has stored; it was checked when it began.
-        kind: What may be named of an installed distribution, as `package:DIST/NAME`; None for nothing.
+        kind: The kind of file of an installed distribution that may be named, as `package:DIST/NAME`; None for nothing.
     """
     if kind is not None and name.startswith(PACKAGE):
         return packaged_file(name, where, snapshot, kind)
@@ -241,7 +241,7 @@ def read_skills(
 
 
 def check_skills(skills: Sequence[Skill], document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> list[Finding]:
-    """Return what is wrong with the folders of a workflow's skills."""
+    """Return the faults of the folders of a workflow's skills."""
     path = Path(document.file)
     folder = snapshot.folder or (path.parent if path.is_file() else Path())
     return read_skills(skills, folder, document, snapshot)[1]
@@ -276,7 +276,7 @@ def text_of(path: Path, left: int = MAX_FILE_BYTES) -> str:
 def _walk(root: Path) -> Iterator[Path]:
     """Yield the files below a folder in the order of their paths.
 
-    Hidden ones, links, and names of what may hold credentials are skipped.
+    Hidden ones, links, and names of files that may hold credentials are skipped.
     """
     for above, folders, names in os.walk(root, followlinks=False):
         folders[:] = sorted(name for name in folders if _is_listed(name) and name not in _NOT_LISTED)

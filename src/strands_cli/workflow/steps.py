@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 from strands_cli.workflow.sections import FormatModel, Identifier
 from strands_cli.workflow.templates.template import is_prompt_template
 
-# The words with which a person answers a gate: those that approve, and what a text means.
+# The words with which a person answers a gate: those that approve, and the meaning of a text.
 
 
 # The answers to a gate that approve, in any case; without --answer, `approve` gives the first that fits.
@@ -111,7 +111,7 @@ class HttpAuth(FormatModel):
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has all of them; if not, that is a finding."""
+        """Whether it has all of them; a missing one is a finding."""
         return all(getattr(self, field) for field in self.fields)
 
     @property
@@ -142,7 +142,7 @@ class HttpExecutor(FormatModel):
 
     @property
     def sent(self) -> dict[str, Any]:
-        """What every request carries: the headers, or these and the fields of `auth`."""
+        """Return the parts of every request: the headers, or these and the fields of `auth`."""
         headers = dict(self.headers)
         return headers if self.auth is None else {"headers": headers, "auth": self.auth.model_dump()}
 
@@ -208,7 +208,7 @@ class AgentStep(FormatModel):
 
 
 class GateValidation(FormatModel):
-    """What an answer to a gate must look like."""
+    """The form of an answer to a gate."""
 
     pattern: str | None = Field(default=None, description="Regular expression that must match the whole answer.")
 

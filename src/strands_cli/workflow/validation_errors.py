@@ -345,7 +345,7 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
 
 
 def _meant_input(mistake: _Mistake) -> str | None:
-    """Return what to write where the default of an input is written in place of its type."""
+    """Return the advice where the default of an input is written in place of its type."""
     _, section, *names = mistake.pointer.split("/")
     if section != "inputs" or len(names) != 2:
         return None

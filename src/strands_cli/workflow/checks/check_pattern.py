@@ -15,7 +15,8 @@ from strands_cli.workflow.steps import AgentStep, GateStep
 from strands_cli.workflow.templates.regular_expressions import SlowPattern, fullmatch
 from strands_cli.yaml_files.document import escape
 
-# Whether agents remember what their steps need, and what shortens their conversations can act.
+# Whether agents remember the answers that their steps need, and whether settings that shorten conversations have
+# effect.
 
 
 WINDOW_AND_COMPACTION = Code(
@@ -58,7 +59,7 @@ def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 
 def _lost_conversations(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report agents whose file leaves open what they remember, and which get no answer of an earlier step."""
+    """Report agents whose file does not set their memory, and which get no answer of an earlier step."""
     if (notes := spec.context_policy.notes) is not None and notes.include_last:
         return
     if "memory" in spec.context_policy.model_fields_set:
@@ -87,7 +88,7 @@ _TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 
 
 def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
-    """Report a schema that is not valid (by Draft 2020-12, or by its `$schema`) or has references to other files."""
+    """Report an invalid schema (by Draft 2020-12, or by its `$schema`), or one with references to other files."""
     if _objects(schema) > MOST_OBJECTS:
         message = f"the schema has more than {MOST_OBJECTS:,} objects"
         return Finding(BAD_SCHEMA, message, where, "check the parts that matter")

@@ -28,7 +28,7 @@ from strands_cli.workflow.steps import CompositeTool, HttpExecutor, McpServer
 from strands_cli.workflow.templates.regular_expressions import SlowPattern, matches_empty_text
 from strands_cli.yaml_files.document import escape
 
-# Checks of `telemetry`: the patterns of what traces omit, and an address that is not for traces over HTTP.
+# Checks of `telemetry`: the patterns of texts that traces omit, and an address of another protocol than HTTP.
 
 
 GRPC_PORT = Code(
@@ -42,12 +42,12 @@ _SCHEME = re.compile(r"^(?!https?://)(\w+://)?")
 
 
 def address_for_http(url: str) -> str | None:
-    """Return the address that is meant by one with the port of gRPC; None for any other."""
+    """Return the address for HTTP in place of one with the port of gRPC; None for any other."""
     return _SCHEME.sub("http://", _GRPC.sub(":4318", url)) if _GRPC.search(url) else None
 
 
 def check_telemetry(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Yield patterns that are none or can be slow, and an endpoint with the port of gRPC."""
+    """Yield invalid or slow patterns, and an endpoint with the port of gRPC."""
     for index, pattern in enumerate(spec.telemetry.redact.custom_patterns):
         where = loaded.where(f"/telemetry/redact/custom_patterns/{index}")
         if (fault := check_regex(pattern, where)) is not None:
@@ -88,12 +88,12 @@ RESERVED_NAME = Code(
     "reserved-name", "An input, or a saved result, with a name that templates already use.", "Choose another name."
 )
 
-# What the others do with a path is theirs to say.
+# Each other source defines the meaning of a path itself.
 _SOURCES_WITHOUT_PATH = frozenset({"env"})
 
 
 def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Yield what is wrong outside the pattern."""
+    """Yield every fault outside the pattern."""
     yield from check_inputs(spec, loaded)
     yield from check_agent_specs(spec, loaded)
     yield from check_tools(spec, loaded)
@@ -159,7 +159,7 @@ def _check_value(declared: InputSpec, value: object, pointer: str, what: str, lo
 
 
 def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report agents without a prompt, and schemas that are none."""
+    """Report agents without a prompt, and invalid schemas."""
     for name, agent in spec.agents.items():
         pointer = f"/agents/{escape(name)}"
         if agent.prompt is None and agent.ref is None:
@@ -184,7 +184,7 @@ _OF_COMPOSITES = ("steps", "last_response")
 
 
 def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report ids that occur twice, MCP servers that cannot be reached, and composite tools' schemas that are none."""
+    """Report ids that occur twice, MCP servers without an address, and invalid schemas of composite tools."""
     tools = spec.tools
     for section, entries in (
         ("mcp", tools.mcp),
@@ -215,7 +215,7 @@ def _check_auth(executor: HttpExecutor, pointer: str, loaded: Loaded) -> Iterato
 
 
 def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Iterator[Finding]:
-    """Report a schema that is not one or does not describe an object, and names with a meaning in its templates."""
+    """Report an invalid schema, one that does not describe an object, and names with a meaning in its templates."""
     schema, at = tool.input_schema, f"{pointer}/input_schema"
     if isinstance(schema, dict) and (finding := check_schema(schema, loaded.where(at))) is not None:
         yield finding

@@ -1,4 +1,4 @@
-"""Checks of a workflow that has the right shape: names, references, templates, schemas, fields without effect."""
+"""Checks of a workflow of the right shape: names, references, templates, schemas, fields without effect."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _lacking(schema: Mapping[str, Any], parts: Path) -> tuple[int, list[str], bo
     return None
 
 
-# Checks of what templates ask of values and print: a status that none has, whole results, booleans of Python.
+# Checks of values in templates: a status that no step has, whole results that are printed, booleans of Python.
 
 
 UNKNOWN_STATUS = Code(
@@ -210,7 +210,7 @@ def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowS
 
 
 def _of_objects(spec: WorkflowSpec) -> Iterator[str]:
-    """Yield what the object of an agent must have: without it no model is asked."""
+    """Yield the required fields of an agent's object: without them no model is asked."""
     for agent in spec.agents.values():
         needed = agent.input_schema.get("required") if isinstance(agent.input_schema, Mapping) else None
         yield from (name for name in needed if isinstance(name, str)) if isinstance(needed, list) else ()
@@ -248,7 +248,7 @@ _TEMPLATES = re.compile(_RAW + r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|" + _ROUTE, re
 
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Yield everything that is wrong in a well-formed workflow."""
+    """Yield every fault of a well-formed workflow."""
     yield from check_sections(spec, loaded)
     yield from check_pattern(spec, loaded)
     yield from check_templates(spec, loaded)
@@ -300,10 +300,10 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 
 def _single_braces(site: Site, inputs: Collection[str], loaded: Loaded) -> Iterator[Finding]:
-    """Report the braces of other languages' templates around a name that is known here, each name once."""
+    """Report a known name in the braces of other languages' templates, each name once."""
     if site.text.count("{") == 2 * site.text.count("{{"):
         return  # each is one of a pair
-    # What templates take keeps its length, so that the line of the rest stays.
+    # Templates are blanked to the same length, so that lines stay as they are.
     text = _TEMPLATES.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), site.text)
     seen = set[str]()
     for found in _SINGLE.finditer(text):
@@ -336,7 +336,7 @@ def _error_of(site: Site, templates: Templates, loaded: Loaded) -> TemplateError
 def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     kind = "condition" if site.is_condition else "template"
     where = loaded.where_in_text(site.pointer, error.line)
-    # The message names the filter that is meant, where there is one.
+    # The message names the similar filter, where there is one.
     problem, meant, guess = error.message.partition("; did you mean ")
     fix = f"did you mean {guess}" if meant else "see `strands list-supported` for the filters"
     if error.is_syntax:

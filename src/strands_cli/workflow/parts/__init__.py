@@ -1,1 +1,1 @@
-"""Parts of a workflow in files of their own: agents, and what `$ref` names."""
+"""Parts of a workflow in files of their own: agents, and the targets of `$ref`."""

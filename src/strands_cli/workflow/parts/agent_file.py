@@ -38,7 +38,7 @@ TESTS_FILE = "tests.yaml"
 
 
 class Expectation(FormatModel):
-    """What is required of an answer; every key that is there is required."""
+    """The conditions that an answer must meet; every given key is required."""
 
     output: Any = Field(default=None, description="The whole answer: JSON where there is an output_schema, else text.")
     contains: str | tuple[str, ...] = Field(default=(), description="Texts that are in the answer.")
@@ -57,7 +57,7 @@ class Expectation(FormatModel):
 
 
 class AgentTest(FormatModel):
-    """One test of an agent: its input, the turns of its model, and what is required of its answer."""
+    """One test of an agent: its input, the turns of its model, and the conditions for its answer."""
 
     name: str = Field(min_length=1, description="What the test claims; each test has another name.")
     input: Any = Field(default="", description="The input of the agent: text, or a value that is passed as JSON.")
@@ -86,7 +86,7 @@ def tests_beside(file: Path) -> Path | None:
 
 
 def read_tests(file: Path) -> tuple[Document, tuple[AgentTest, ...], tuple[Finding, ...]]:
-    """Return a file of tests, its tests, and what is wrong with them."""
+    """Return a file of tests, its tests, and the faults in them."""
     from strands_cli.yaml_files.document_reader import read_document
 
     document = read_document(file)
@@ -155,7 +155,7 @@ def _check_turns(recording: str | tuple[Mapping[str, Any], ...], at: str, docume
     if not isinstance(recording, str):
         written = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in recording]}}
         _, found = load_recording(Document(document.file, "", written, {}))
-        # The places are those of the list in the test, not of the recording that is made of it.
+        # The places are those of the list in the test, not of the recording made of it.
         for problem in found:
             below = problem.where.pointer.removeprefix(f"/steps/{STEP}") if problem.where else ""
             yield Finding(problem.code, problem.message, document.where(at + below), problem.fix)
@@ -175,7 +175,7 @@ _NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9._:-]")
 
 
 class AgentFile(AgentSpec):
-    """A file with one agent: the keys of an agent, and those that are for people and for tests."""
+    """A file with one agent: the keys of an agent, and those for people and for tests."""
 
     version: int | float | str | None = Field(default=None, description="Version of the agent, for people.")
     name: Identifier | None = Field(default=None, description="The agent's name; that of the file if not given.")
@@ -208,7 +208,7 @@ class Atomic:
 
     @property
     def folder(self) -> Path:
-        """What relative paths in the file start from."""
+        """The folder that relative paths in the file start from."""
         return Path(self.document.file).absolute().parent
 
     @property

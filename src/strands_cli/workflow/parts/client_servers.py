@@ -50,7 +50,7 @@ class Entry:
     Attributes:
         place: Where it is, from the root of the file.
         name: Its name there.
-        value: What the file has of it, in the form that most clients write.
+        value: Its value in the file, in the form that most clients write.
         of: The folder of the project, or the place, that it belongs to; empty for all.
     """
 
@@ -196,7 +196,7 @@ BAD_SERVERS = Code(
     "Each server is an object with `command` or `url`.",
 )
 
-# What says nothing that a workflow needs.
+# Keys that have no meaning for a workflow.
 _SILENT = frozenset(
     {"type", "transport", "transportType", "disabled", "enabled", "name", "description", "displayName", "source"}
     | {"icon", "gallery", "version", "$schema", "note", "comment", "_comment", "id", "iconUrl", "homepage"}
@@ -206,20 +206,20 @@ _FILTERS = {"includeTools": "allow", "allowedTools": "allow", "excludeTools": "d
 # Without these a server may not work; of the others it works as before.
 _NEEDED = frozenset({"envFile", "auth", "oauth", "authentication", "authProviderType"})
 _OWN = re.compile(r"\$\{(\w+)\}")
-# What every server gets of the environment, as far as files name it.
+# The variables that every server gets from the environment, as far as files name them.
 _INHERITED = frozenset({"PATH", "HOME", "USER", "LOGNAME", "LANG", "SHELL", "TERM", "TMPDIR", "TZ", "APPDATA", "TEMP"})
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedServers:
-    """What a file of another client comes to.
+    """The result of importing a file of another client.
 
     Attributes:
         sections: The sections `tools` and `env` of a workflow.
         hidden: The places of values that look like secrets and are not copied, by the names of their secrets.
-        notes: What was decided: defaults that are kept, folders, what is left out.
-        to_do: What is left to do before the sections work as in the other client.
+        notes: Decisions: defaults that are kept, folders, keys that are left out.
+        to_do: Steps for a person before the sections work as in the other client.
     """
 
     sections: Mapping[str, Any]
@@ -243,7 +243,7 @@ def sections_of_client(document: Document) -> dict[str, Any]:
 
 
 def imported_servers(document: Document) -> ImportedServers:
-    """Return the sections, without what looks like a secret, and what a person has to know and to do.
+    """Return the sections, without values that look like secrets, and notes and steps for a person.
 
     Raises:
         InvalidInput: An entry is not a server.
@@ -256,7 +256,7 @@ def imported_servers(document: Document) -> ImportedServers:
 
 
 def _converted(document: Document) -> tuple[dict[str, Any], Variables]:
-    """Return the sections of a file, and what its variables came to."""
+    """Return the sections of a file, and its variables."""
     settings = json_object(document.value)
     asked = asked_in(settings.get("inputs") or json_object(settings.get("mcp")).get("inputs"))
     variables = Variables(Path(document.file).parent, os.environ, asked)
@@ -366,7 +366,7 @@ class _Server:
         return lambda text: self._variables.in_open_place(_with_home(text), where)
 
     def _texts(self, texts: Any, part: str) -> dict[str, str]:
-        """Return `env` or `headers` as texts; one that is null or optional is left out."""
+        """Return `env` or `headers` as texts; without null and optional values."""
         found: dict[str, str] = {}
         given = json_object(texts)
         for name, text in given.items():
@@ -397,7 +397,7 @@ class _Server:
             )
 
     def _note_others(self) -> None:
-        """Note what has no place in a workflow."""
+        """Note the keys that have no place in a workflow."""
         for key in self._entry:
             if key in _KNOWN or key in _SILENT or key in _FILTERS or (key == "tools" and self._listed):
                 continue
@@ -411,7 +411,7 @@ class _Server:
 
 
 def _own(given: Mapping[str, Any], found: re.Match[str]) -> str:
-    """Return what takes the place of a variable that the same server sets to a text."""
+    """Return the replacement of a variable that the same server sets to a text."""
     value = given.get(found[1])
     return value if isinstance(value, str) and "$" not in value else found[0]
 
@@ -421,7 +421,7 @@ def _with_home(text: str) -> str:
 
 
 def _secrets_in_the_open(sections: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what to do about each secret that a command line or an address would show."""
+    """Yield a step for each secret that a command line or an address would show."""
     for server in sections["tools"]["mcp"]:
         for part in ("command", "args", "url"):
             for name in re.findall(r"\$\{secrets\.([^{}]+)\}", str(server.get(part, ""))):

@@ -1,4 +1,4 @@
-"""Variables in files of MCP servers of other clients: what each means in a workflow."""
+"""Variables in files of MCP servers of other clients: the meaning of each in a workflow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strands_cli.texts.canonical_json import json_object
 
 
 _NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie", re.IGNORECASE)
-# How the keys of well-known services begin; and what may be before a key in a header.
+# How the keys of well-known services begin, and the words that may be before a key in a header.
 _VALUE = re.compile(
     r"(?:[sprk]k|xox[a-z]|glpat|hf|npm|pypi)[-_][\w-]{8,}|gh[a-z]_\w{8,}|github_pat_|AKIA\w{8}|AIza|eyJ\w{8,}"
 )
@@ -24,7 +24,7 @@ _PLAIN = ("", "true", "false", "none", "0", "1")
 _OPTION = re.compile(r"(--?[\w-]+)=(.+)", re.DOTALL)
 _QUERY = re.compile(r"(?<=[?&])([^=&]+)=([^&]+)")
 
-# Takes a name for a value and the value; returns what takes its place.
+# Takes a name for a value and the value; returns the replacement.
 _Store = Callable[[str, str], str]
 
 
@@ -86,9 +86,9 @@ _VARIABLE = re.compile(
     r"|\$\{(?P<name>[^{}:]+?)(?::?[-=](?P<default>[^{}]*)|:?\?[^{}]*)?\}"
     r"|(?<![\w$\\])\$(?P<plain>[A-Z][A-Z0-9_]+)\b"
 )
-# A default that has a variable itself, and a variable as opencode writes it.
+# A default with a variable in it, and a variable as opencode writes it.
 _NESTED = re.compile(r"\$\{(?P<name>\w+):?[-=](?P<default>[^{}]*\$\{[^{}]*\}[^{}]*)\}")
-# Variables in the words of other clients and of Windows, and what they are in the words above.
+# Variables in the words of other clients and of Windows, with their form in the words above.
 _OTHERWISE = (
     (re.compile(r"(?<!\$)\{env:([^{}]+)\}"), r"${env:\1}"),
     (re.compile(r"%([A-Z_][A-Z0-9_]*)%"), r"${\1}"),
@@ -96,7 +96,7 @@ _OTHERWISE = (
     (re.compile(r"\$\{(workspaceFolder(?:Basename)?):[^{}]*\}"), r"${\1}"),
 )
 _HYPHENS = re.compile(r"\$\{[a-z]\w*(?:-\w+)+\}")
-# What is left of variables that no pattern above reads: `${NAME:+text}`, `${NAME%.*}`.
+# Variables that no pattern above reads: `${NAME:+text}`, `${NAME%.*}`.
 _UNREAD = re.compile(r"\$\{(?!secrets\.)[^{}]*\}")
 # The folder in which the person works, in the words of the clients; a server runs in the folder of the workflow.
 _FOLDERS = frozenset(
@@ -106,7 +106,7 @@ _FOLDERS = frozenset(
 _HOMES = frozenset({"userHome", "HOME", "USERPROFILE", "homedir"})
 _SEPARATORS = frozenset({"pathSeparator", "/"})
 _IS_SECRET = re.compile(r"key|token|secret|passw|credential|auth|cookie|\bpat\b", re.IGNORECASE)
-# What is of the machine and no secret: it is filled in where it is set, as in a command line.
+# Variables of the machine that are no secrets: they are filled in where they are set, as in a command line.
 _OF_MACHINE = re.compile(
     r"[A-Z_]*PATH|LC_\w+|XDG_\w+|LANG|LANGUAGE|USER|USERNAME|LOGNAME|SHELL|TERM|TMP|TEMP|TMPDIR|TZ|HOSTNAME|DISPLAY|VIRTUAL_ENV"
     r"|CONDA_PREFIX|(LOCAL)?APPDATA|PROGRAM(FILES|DATA)|SYSTEM(ROOT|DRIVE)|WINDIR|COMSPEC|HOMEDRIVE|NODE_ENV"
@@ -116,15 +116,15 @@ _SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 
 @dataclass(slots=True)
 class Variables:
-    """What the variables of one file come to.
+    """The variables of one file, with the secrets, notes and steps that they cause.
 
     Attributes:
         folder: The folder of the file.
         environ: The variables of this process: one in a command line or an address is filled in at the import.
         asked: The `inputs` of VS Code by their ids.
         secrets: The names of secrets that the sections need.
-        notes: What a person should know.
-        to_do: What is left to do before the sections are valid.
+        notes: Notes for a person.
+        to_do: Steps for a person before the sections are valid.
     """
 
     folder: Path
@@ -160,7 +160,7 @@ class Variables:
         return self._without_unread(_VARIABLE.sub(fill, text), where)
 
     def in_open_place(self, text: str, where: str) -> str:
-        """Return a text of a command line or an address, where others can read what is filled in."""
+        """Return a text of a command line or an address, where others can read the values filled in."""
 
         def fill(found: re.Match[str]) -> str:
             if (known := _well_known(found, self.folder)) is not None:
@@ -246,7 +246,7 @@ class Variables:
 
 
 def asked_in(inputs: Any) -> dict[str, Mapping[str, Any]]:
-    """Return what VS Code asks a person for, by id."""
+    """Return the questions of VS Code to a person, by id."""
     listed = inputs if isinstance(inputs, list) else []
     return {str(one.get("id")): one for one in map(json_object, listed) if one}
 

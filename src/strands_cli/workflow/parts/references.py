@@ -31,7 +31,7 @@ _SCHEMA_FIELDS = ("input_schema", "output_schema")
 class Resolved:
     """A workflow with the content of its files, the files, and the place of each agent's keys.
 
-    `packages` has the file of each `package:DIST/NAME` that is named.
+    `packages` has the file of each named `package:DIST/NAME`.
     """
 
     spec: WorkflowSpec
@@ -172,7 +172,7 @@ class _Reader:
     def _beside(self, name: str, origin: Document) -> Path:
         """Return the folder of a schema's path: that of the file that names it, else the workflow's.
 
-        Workflows in several folders use the same file of an agent. A resumed run uses what it has stored.
+        Workflows in several folders use the same file of an agent. A resumed run uses its stored files.
         """
         beside = next((path.parent for path, document in self.read.items() if document is origin), self.folder)
         if self._package_of(beside):

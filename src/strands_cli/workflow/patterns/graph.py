@@ -122,7 +122,7 @@ class GraphConfig(FormatModel):
 
     @functools.cached_property
     def followers(self) -> dict[str, list[str]]:
-        """Return the nodes that the edges of each node lead to; names that are not nodes are left out."""
+        """Return the followers of each node by its edges; names that are not nodes are left out."""
         followers: dict[str, list[str]] = {node: [] for node in self.nodes}
         for edge in self.edges:
             if edge.from_ in followers:
@@ -298,7 +298,7 @@ def _at_once(config: GraphConfig, speaking: Mapping[str, str]) -> dict[str, bool
     Where choices or cycles leave the order to the run, these are nodes on paths that begin together.
 
     Args:
-        speaking: The agents that are looked at, by their nodes.
+        speaking: The agents to examine, by their nodes.
     """
     followers = config.followers
     if any(edge.choose for edge in config.edges) or in_loops(followers):

@@ -1,6 +1,6 @@
 """Which nodes of a graph with choices or loops may work at the same time: those on paths that begin together.
 
-What a node leads to is a number with a bit for each node that is looked at, so that many are compared at once.
+The nodes that a node leads to are a number with a bit for each examined node, so that many are compared at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Edge(Protocol):
 
     @property
     def from_(self) -> str:
-        """The node that has finished."""
+        """The finished node."""
 
     @property
     def to(self) -> Sequence[str] | None:
@@ -38,7 +38,7 @@ class Branches:
     Args:
         followers: The graph, in the order of the file.
         edges: Its edges.
-        agents: The agents that are looked at, by their nodes.
+        agents: The agents to examine, by their nodes.
     """
 
     def __init__(self, followers: Mapping[str, list[str]], edges: Sequence[Edge], agents: Mapping[str, str]) -> None:

@@ -119,7 +119,7 @@ class _OneOfPatterns:
         choices: dict[Any, Any] = {
             tag_of(name): read_when_met(partial(PATTERNS.__getitem__, name)) for name in PATTERNS
         }
-        # A union would look for the model that fits a value again, and take what a model has worked out for a field.
+        # A union would look for the model that fits a value again, and take derived values of a model for fields.
         return core_schema.tagged_union_schema(choices, _tag, serialization=core_schema.simple_ser_schema("any"))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

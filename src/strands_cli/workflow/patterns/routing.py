@@ -73,7 +73,7 @@ class Router(AgentStep):
 
 
 class Route(FormatModel):
-    """What happens when a route is chosen."""
+    """The steps of a chosen route."""
 
     then: tuple[Step, ...] = Field(default=(), description="The steps of the route, in order.")
 
@@ -142,6 +142,6 @@ class Routing(PatternModel):
             yield unknown(UNKNOWN_ROUTE, default, self.config.routes, locator.where(f"{CONFIG}/default"))
 
     def limits(self) -> Iterator[str]:
-        """Yield what happens without a valid route."""
+        """Yield the effect of an answer without a valid route."""
         if self.config.default is not None:
             yield f"Where the router gives no valid route, it is {self.config.default}."

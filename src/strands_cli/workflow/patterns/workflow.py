@@ -80,7 +80,7 @@ _ON_ERROR: Any = Field(
 
 
 class TaskFields(FormatModel):
-    """What a task has besides its step."""
+    """The fields of a task besides its step."""
 
     id: Identifier = Field(description="Name of the task.")
     deps: tuple[str, ...] = Field(default=(), description="Tasks that must be done before this one starts.")
@@ -89,15 +89,15 @@ class TaskFields(FormatModel):
 
 
 class AgentTask(AgentStep, TaskFields):
-    """A task that is a turn of an agent."""
+    """A task with a turn of an agent."""
 
 
 class GateTask(GateStep, TaskFields):
-    """A task that is a question to a person."""
+    """A task with a question to a person."""
 
 
 class CallTask(CallStep, TaskFields):
-    """A task that is one call of a tool."""
+    """A task with one call of a tool."""
 
     on_error: Literal["stop", "continue"] = _ON_ERROR
 

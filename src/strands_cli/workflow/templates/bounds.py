@@ -1,4 +1,4 @@
-"""The bounds of a rendering: its size, and its work, which is counted in steps and so the same on every machine."""
+"""The bounds of a rendering: its size, and its work, counted in steps and so the same on every machine."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _CHARACTER_BY_CHARACTER = frozenset(
 _SLOW_CHARACTERS_A_STEP = 4
 _STEPS_A_PIECE = 3
 _TWICE_AS_SLOW = frozenset({"urlize", "xmlattr"})
-# Items that are counted, or compared, in the time of one step.
+# Items counted, or compared, in the time of one step.
 _ITEMS_A_STEP = 8
-# Parts of expressions that are evaluated in the time of one step.
+# Parts of expressions evaluated in the time of one step.
 _PARTS_A_STEP = 2
 # Steps of a filter, of the one that looks up an attribute, and of a macro besides its body.
 _FILTER, _ATTR, _MACRO = 3, 20, 6
@@ -50,14 +50,14 @@ _SCALARS = frozenset({int, float, bool, type(None)})
 _SIMPLE = (int, float, type(None), Namespace)
 # Whole numbers from here on share their hash with smaller ones: a set or mapping of such numbers takes quadratic time.
 _EQUAL_HASHES = 2**60
-# Filters whose result is a part of what they get.
+# Filters whose result is a part of their input.
 _PASSING_ON = frozenset({"attr", "d", "default", "first", "last", "max", "min", "random"})
 
 _left: ContextVar[list[int]] = ContextVar("steps left")
 
 
 def counted(work: Callable[[], Result]) -> Result:
-    """Return what a rendering returns, which may take so much work and not more."""
+    """Return the result of a rendering with bounded work."""
     token = _left.set([MAX_STEPS])
     try:
         return work()
@@ -86,7 +86,7 @@ def bounded(value: Any) -> Any:
     """
     if isinstance(value, str):
         _require_short(len(value))
-        # What is not ASCII takes up to four bytes a character.
+        # Other characters than ASCII take up to four bytes each.
         spend(1 + len(value) * (1 if value.isascii() else 4) // _CHARACTERS_A_STEP)
     elif isinstance(value, (list, tuple, dict)):
         items, characters = size_of_all(value)
@@ -122,7 +122,7 @@ def size_of_all(value: Any) -> tuple[int, int]:
 
 
 def _parts_of(value: Any) -> Sequence[Any] | None:
-    """Return what a list, mapping or result of a step has inside; None for another value."""
+    """Return the parts of a list, mapping or result of a step; None for another value."""
     if isinstance(value, (list, tuple)):
         return value
     if isinstance(value, Mapping):
@@ -174,7 +174,7 @@ def joined(pieces: Iterable[Any], by: str = "") -> str:
 
 
 def bounded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter with bounds on what it gets and makes."""
+    """Return a filter with bounds on its input and its result."""
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
@@ -196,7 +196,7 @@ def bounded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
 
 
 def bounded_test(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a test that counts the work of looking at what it gets."""
+    """Return a test that counts the work of looking at its arguments."""
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
@@ -209,7 +209,7 @@ def bounded_test(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _work(name: str, subject: Any, parts: int) -> int:
-    """Return how many steps a filter takes for what it gets."""
+    """Return how many steps a filter takes for its input."""
     if name in _CHARACTER_BY_CHARACTER:
         items, characters = size_of_all([subject])
         return _STEPS_A_PIECE * items + characters // _SLOW_CHARACTERS_A_STEP
@@ -267,7 +267,7 @@ class BoundedCode(CodeGenerator):
         super().visit_For(node, frame)
 
     def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
-        """Count what is compared."""
+        """Count the compared values."""
         self.write("(")
         self._looked_at(node.expr, frame)
         for operand in node.ops:
@@ -294,7 +294,7 @@ class BoundedCode(CodeGenerator):
         self._bounded(super().visit_List, node, frame)
 
     def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:  # noqa: N802
-        """Bound tuples that are values, not those that take values."""
+        """Bound tuples used as values, not those that take values."""
         if node.ctx == "load":
             self._bounded(super().visit_Tuple, node, frame)
         else:

@@ -1,4 +1,4 @@
-"""The filters of templates, and the limits on what a call may produce."""
+"""The filters of templates, and the limits on the result of a call."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WIDE_FORMAT = re.compile(r"\d{5,}|\*|:[^}]*\{")
 
 
 def fields_of(value: Any) -> list[str]:
-    """Return the names of a dataclass's fields but for those that are not shown, none for other values."""
+    """Return the names of a dataclass's shown fields, none for other values."""
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
     return [field.name for field in fields if field.metadata.get("is_shown", True)]
 
@@ -60,7 +60,7 @@ def kind_of(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as plain JSON types; raises `TemplateError` for one that has no JSON form."""
+    """Return a value as plain JSON types; raises `TemplateError` for one without a JSON form."""
     if isinstance(value, Undefined):
         str(value)  # says which name has no value
     if value is None or isinstance(value, (str, bool, int, float)):
@@ -75,7 +75,7 @@ def plain(value: Any) -> Any:
 
 
 def size_of(left: Any, operator: str, right: Any) -> int:
-    """Return how long the sum or product of two values gets; 0 for sequences that are not involved."""
+    """Return how long the sum or product of two values gets; 0 without a sequence."""
     if operator == "+":
         return len(left) + len(right) if isinstance(left, (str, list, tuple)) and hasattr(right, "__len__") else 0
     for sequence, times in ((left, right), (right, left)):

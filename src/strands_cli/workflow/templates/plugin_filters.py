@@ -22,7 +22,7 @@ class TemplateError(Exception):
     """A template or condition that cannot be compiled or rendered.
 
     Attributes:
-        message: What is wrong, without the place.
+        message: The fault, without the place.
         is_syntax: Whether the message is that of Jinja's parser.
         is_unknown: Whether a name or one of its parts has no value.
         of_text: The name that a text was asked for, as if it had fields.
@@ -49,7 +49,7 @@ class UnknownNameError(TemplateError):
         self.known = None if known is None else tuple(known)
 
 
-# What a template says of the names that it uses; it is taken from its tree once, and the tree is not kept.
+# The facts of a template about the names that it uses; taken from its tree once, without keeping the tree.
 
 
 class Read(NamedTuple):
@@ -61,13 +61,13 @@ class Read(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What one template or condition says.
+    """The facts of one template or condition.
 
     Attributes:
         paths: The paths of names from outside, without those that may be absent.
         reads: All reads of names from outside, those that may be missing and those by filters among them.
-        mentions: Every path that is written, also of names that the template sets.
-        certain: The paths that are always evaluated, and without whose second part rendering always fails.
+        mentions: Every written path, also of names that the template sets.
+        certain: The paths that are evaluated in every case, and without whose second part rendering always fails.
         sets: The names that it sets itself.
         words: Each path that is compared with a constant text, with the text.
         printed: Each path that is printed, with whether as it is.
@@ -89,7 +89,7 @@ class Facts(NamedTuple):
 NO_FACTS = Facts()
 
 
-# What a filter may return: a template can go on with these, and no object of a plugin reaches it.
+# The types of a filter's result: a template can go on with these, and no object of a plugin reaches it.
 _VALUES = (str, int, float, bool, list, dict, type(None))
 
 # Whether a plan is being made, which imports no plugin.

@@ -10,7 +10,7 @@ from strands_cli.quick_dataclass import dataclass
 
 MAX_PATTERN = 1_000
 SECONDS = 2.0
-# What the engine `regex` reads otherwise than Python's: a brace that repeats nothing, and a bracket within a set.
+# Text that the engine `regex` reads otherwise than Python's: a brace that repeats nothing, and a bracket within a set.
 _READ_OTHERWISE = re.compile(r"\\.|\{(?!\d|,\d|,\})|\[\^?\]?(?:\\.|[^\]\\])*\]?", re.DOTALL)
 
 

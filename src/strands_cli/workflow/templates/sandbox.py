@@ -1,4 +1,4 @@
-"""The Jinja environment in which templates run: sandboxed, immutable, strict, and bounded in what it may produce."""
+"""The Jinja environment for templates: sandboxed, immutable, strict, with bounded results."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset({"*", "**", "%", "+"})
     code_generator_class = BoundedCode
-    # What the compiled code calls.
+    # Called by the compiled code.
     bounded = staticmethod(bounded)
     looked_at = staticmethod(looked_at)
     spend = staticmethod(spend)
@@ -245,7 +245,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return _with_lines(template, value)
 
     def _facts(self, text: str, *, is_condition: bool = False) -> Facts | TemplateError:
-        """Return what a template or the expression of a condition says, or why it does not compile."""
+        """Return the facts of a template or the expression of a condition, or why it does not compile."""
         try:
             parts = self.expression_parts(text) if is_condition else self.parts(text)
             # The interpreter compiles fewer nested levels than the parser accepts.
@@ -415,7 +415,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _with_lines(template: jinja2.Template, work: Callable[[], Result]) -> Result:
-    """Return what a rendering returns, within its bounds; every error of it is a `TemplateError` with its line.
+    """Return the result of a rendering, within its bounds; every error of it is a `TemplateError` with its line.
 
     A function, since a context manager costs as much as a short rendering.
     """
@@ -451,12 +451,12 @@ def _line_of(template: jinja2.Template, error: BaseException) -> int | None:
 
 
 def _compares(function: Any) -> bool:
-    """Return whether a function is `loop.changed`, which compares what it gets."""
+    """Return whether a function is `loop.changed`, which compares its arguments."""
     return isinstance(function, MethodType) and function.__func__ is LoopContext.changed
 
 
 def _require_product(left: Any, right: Any) -> None:
-    """Raise for a list that is repeated so often that its parts, at all levels, are too many."""
+    """Raise for a list repeated so often that its parts, at all levels, are too many."""
     values, times = (right, left) if isinstance(left, int) else (left, right)
     items, characters = size_of_all(values)
     if isinstance(times, int) and (items * times > MAX_PIECE or characters * times > MAX_OUTPUT):
@@ -472,11 +472,11 @@ def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-# The nodes of a graph as templates see them: one that has not run has the fields of a result, and is not defined.
+# The nodes of a graph in templates: a node that has not run has the fields of a result, and is not defined.
 
 
 class NotExecuted(Missing):
-    """A result that is not there: true and with fields, but `is defined` is false, and as a text it is an error."""
+    """An absent result: true and with fields, but `is defined` is false, and as a text it is an error."""
 
     __slots__ = ("fields",)
 
@@ -485,15 +485,15 @@ class NotExecuted(Missing):
         self.fields = fields
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field, or raise what a missing name does."""
+        """Return a field, or raise as for a missing name."""
         return self.fields[name] if name in self.fields else super().__getattr__(name)
 
     def __getitem__(self, name: Any) -> Any:
-        """Return a field, or raise what a missing name does."""
+        """Return a field, or raise as for a missing name."""
         return self.fields[name] if name in self.fields else super().__getitem__(name)
 
     def __bool__(self) -> bool:  # type: ignore[override]  # Jinja types it as always raising
-        """Be true, as the result of a node that has run is."""
+        """Be true, as the result of a finished node is."""
         return True
 
 

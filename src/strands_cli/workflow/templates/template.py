@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.templates.sandbox import Sandbox
 
 
-# What is wrong with the syntax of a template, in words about the template instead of those of Jinja's parser.
+# Syntax errors of a template, in words about the template instead of those of Jinja's parser.
 
 
 _TAGS = ("if", "elif", "else", "endif", "for", "endfor", "set", "endset", "macro", "endmacro", "filter", "endfilter")
@@ -33,7 +33,7 @@ _PAIRS = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"))
 
 
 def explain_syntax(text: str, problem: str, *, is_condition: bool = False) -> tuple[str, str]:
-    """Return what is wrong with a text that does not compile, and how to correct it."""
+    """Return the fault of a text that does not compile, and the correction."""
     is_whole = text.count("{{") == 1 and text.strip().startswith("{{") and text.strip().endswith("}}")
     if is_condition and "{{" in text and not is_whole:
         return "a condition is one expression, and this one has `{{` in it", "write it without `{{ }}`: `a == 1`"
@@ -83,7 +83,7 @@ def _operator(text: str, problem: str) -> tuple[str, str] | None:
 
 
 def _part(problem: str) -> tuple[str, str] | None:
-    """Return what is wrong with a filter, a bracket, a comma or a loop."""
+    """Return the fault of a filter, a bracket, a comma or a loop, and the correction."""
     if bracket := re.search(r", expected '([\])}])'", problem):
         return f"`{_OPENING[bracket[1]]}` is not closed in its expression", f"close it with `{bracket[1]}`"
     if bracket := re.fullmatch(r"unexpected '([\])}])'", problem):
@@ -114,7 +114,7 @@ def _expression(problem: str) -> tuple[str, str]:
     return problem.replace("unexpected", "out of place:"), _GENERAL
 
 
-# What templates say that only print names, as most do: it is read without Jinja's parser, which is not imported.
+# Facts of templates that only print names, as most do: read without Jinja's parser, which is not imported.
 
 
 # A text up to a name with its fields and numbers in braces; everything else is left to the parser.
@@ -127,7 +127,7 @@ NOT_PLAIN = frozenset({*keyword.kwlist, "true", "false", "none", "self", "super"
 
 
 def plain_facts(text: str) -> Facts | None:
-    """Return what a template says that only prints names; None for any other."""
+    """Return the facts of a template that only prints names; None for any other."""
     paths, end = dict[Path, None](), 0
     while (found := _PRINTED.match(text, end)) is not None:
         first, *rest = _PART.findall(found[1])
@@ -206,7 +206,7 @@ class Templates:
         return _CONTROL.sub("", rendered) if self._removes_control else rendered
 
     def render_value(self, value: Any, names: Mapping[str, Any]) -> Any:
-        """Render every string inside a JSON value; a string that is one lone `{{ expression }}` keeps its type.
+        """Render every string inside a JSON value; a string of one lone `{{ expression }}` keeps its type.
 
         Raises:
             TemplateError: As `render`; also a lone expression whose value has no form in JSON.
@@ -280,7 +280,7 @@ class Templates:
         return inner is not None and self._problem(self.sandbox.facts(inner, is_condition=True)) is None
 
     def _facts(self, text: str, *, is_condition: bool = False) -> Facts:
-        """Return what a template or condition says: nothing where there is none, or where it does not compile."""
+        """Return the facts of a template or condition: none for an empty one, or one that does not compile."""
         known = self._known(text, is_condition=is_condition)
         return NO_FACTS if isinstance(known, TemplateError) else known
 
@@ -323,7 +323,7 @@ _plain = lru_cache(maxsize=64)(plain_facts)
 
 @cache
 def _sandbox() -> Sandbox:
-    """Return the sandbox of the process: it has no state but what it has compiled, which many runs use."""
+    """Return the sandbox of the process: its only state is the compiled templates, which many runs use."""
     from strands_cli.workflow.templates.sandbox import Sandbox
 
     return Sandbox()
@@ -347,7 +347,7 @@ def _prepare(text: str) -> str:
 
 
 def _between_marks(text: str) -> str | None:
-    """Return what is between the marks of a template that begins and ends with them."""
+    """Return the text between the marks of a template that begins and ends with them."""
     stripped = _prepare(text).strip()
     if not (stripped.startswith("{{") and stripped.endswith("}}")):
         return None

@@ -30,7 +30,7 @@ class Parts:
     """
 
     def __init__(self, tree: nodes.Template) -> None:
-        """Walk the tree; raises `RecursionError` for one that is too deep for the interpreter."""
+        """Walk the tree; raises `RecursionError` for one too deep for the interpreter."""
         self.tree = tree
         self.every: list[nodes.Node] = []
         self.depth = 0
@@ -51,17 +51,17 @@ class Parts:
         return [node for node in self.every if isinstance(node, kind)]
 
 
-# The part of a path for an index that is computed, and for each item that a loop visits.
+# The part of a path for a computed index, and for each item that a loop visits.
 ANY_ITEM = "*"
 # Filters whose first argument is the name of an attribute of each item.
 _OF_ITEMS = ("selectattr", "rejectattr", "groupby")
 
 
 def path_of(node: nodes.Node, items: Mapping[str, Path] | None = None) -> Path:
-    """Return the path of an expression, empty for one that is none.
+    """Return the path of an expression, empty for any other node.
 
     Args:
-        items: What the variables of loops are, by their names.
+        items: The paths of the variables of loops, by their names.
     """
     if isinstance(node, nodes.Name):
         return () if node.ctx != "load" else (items or {}).get(node.name, (node.name,))
@@ -98,7 +98,7 @@ def _is_below(path: Path, guards: set[Path]) -> bool:
 
 
 def _guarded(parts: Parts) -> list[nodes.Expr | None]:
-    """Return what a template takes for possibly missing."""
+    """Return the expressions that a template treats as possibly missing."""
     return [
         *(test.node for test in parts.of(nodes.Test) if test.name in ("defined", "undefined")),
         *(filtered.node for filtered in parts.of(nodes.Filter) if filtered.name in ("default", "d")),
@@ -130,7 +130,7 @@ def items_of(parts: Parts, free: set[str]) -> dict[str, Path]:
 
 
 def _by_filter(filtered: nodes.Filter, items: Mapping[str, Path]) -> Path:
-    """Return what a filter reads by the name of an attribute: `steps | map(attribute='response')`."""
+    """Return the path that a filter reads by the name of an attribute: `steps | map(attribute='response')`."""
     owner = path_of(filtered.node, items) if filtered.node is not None else ()
     first = filtered.args[0] if filtered.args and filtered.name in (*_OF_ITEMS, "attr") else None
     named = next((given.value for given in filtered.kwargs if given.key == "attribute"), first)
@@ -152,7 +152,7 @@ def _constant(node: nodes.Expr) -> str | int:
 _ORDERS = ("gt", "gteq", "lt", "lteq")
 _TESTS = ("eq", "equalto", "==", "ne", "!=", "in")
 _STARTS = ("startswith", "endswith")
-# What changes a text without changing which word it is.
+# Methods and filters that change a text without changing which word it is.
 _METHODS = ("lower", "upper", "casefold", "strip")
 _FILTERS = ("lower", "upper", "trim", "string", "default", "d")
 
@@ -174,7 +174,7 @@ def compared_words(parts: Parts) -> Iterator[tuple[Path, str]]:
 
 
 def assumed_missing(parts: Parts) -> Iterator[str]:
-    """Yield each name for which a default is given, or which is tested for being there, as if it might be missing."""
+    """Yield each name with a default, or tested for being there, as if it might be missing."""
     for given in parts.of(nodes.Filter):
         if given.name in ("default", "d") and isinstance(given.node, nodes.Name) and len(given.args) < 2:
             yield given.node.name
@@ -190,7 +190,7 @@ def asked_names(parts: Parts) -> Iterator[str]:
 
 
 def printed_paths(parts: Parts) -> Iterator[tuple[Path, bool]]:
-    """Yield each path that is printed as it is, or as a text of other letters; and whether as it is."""
+    """Yield each printed path, and whether it is printed as it is or as a text of other letters."""
     for output in parts.of(nodes.Output):
         yield from ((path, _plain(node) is node) for node in output.nodes if (path := path_of(_plain(node))))
 
@@ -211,7 +211,7 @@ def _texts(node: nodes.Expr) -> Iterator[str]:
 
 
 def _plain(node: nodes.Expr) -> nodes.Expr:
-    """Return what a text was before filters and methods that do not change its word."""
+    """Return the text before filters and methods that do not change its word."""
     while True:
         if isinstance(node, nodes.Filter) and node.name in _FILTERS and node.node is not None:
             node = node.node
