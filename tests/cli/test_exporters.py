@@ -75,6 +75,25 @@ def test_a_run_that_waits_or_is_continued_elsewhere_is_written_too(plugin: Folde
     assert (ran.code, (plugin.work / "a.txt").read_text()) == (0, "made: completed")
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--export", "lacking=a"), 18),
+        (("--export", "absent=a"), 18),
+        (("--export", "status=no/folder/a"), 12),
+        (("--events", "no/folder/a"), 12),
+    ],
+)
+def test_an_answer_is_not_stored_where_the_run_cannot_be_written(
+    plugin: Folder, words: tuple[str, str], code: int
+) -> None:
+    plugin.workflow([GATE])
+    exported(plugin, code=19)
+    for command in ("approve", "reject"):
+        assert plugin.strands(command, "last", *words).code == code
+    assert plugin.strands("approve", "last").code == 0  # the question waits still
+
+
 def test_an_earlier_file_of_the_same_kind_is_overwritten_and_another_only_with_force(plugin: Folder) -> None:
     place = plugin.work / "a.txt"
     place.write_text("made: long ago")

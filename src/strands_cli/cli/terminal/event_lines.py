@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from typing import TextIO
+from typing import Literal, TextIO
 
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import json_text
@@ -53,7 +53,17 @@ def event_writer(target: str | None, stdout: TextIO) -> list[Callable[[Event], N
     return [write]
 
 
-def open_events(target: str) -> TextIO:
+def require_events_file(target: str | None) -> None:
+    """Check that events can be written before anything else is stored; an absent file is made.
+
+    Raises:
+        ArtifactError: The file cannot be opened.
+    """
+    if target not in (None, "-"):
+        open_events(target, "a").close()
+
+
+def open_events(target: str, mode: Literal["w", "a"] = "w") -> TextIO:
     """Open the file for events.
 
     Raises:
@@ -61,7 +71,7 @@ def open_events(target: str) -> TextIO:
     """
     try:
         # What a run has seen is for its user only.
-        return open(target, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
+        return open(target, mode, encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
     except OSError as error:
         reason = error.strerror or error
         raise ArtifactError(f"cannot write events to {target}: {reason}", fix="choose another file") from error

@@ -307,13 +307,13 @@ def continue_run(
             if change.spec is not None:
                 correct_run(journal, name_of(change.spec, typed_in), changes, quiet=flags.quiet)
             planned, request = app.plan_resume(journal, changes, budgets=change.budgets)
-            act_on(journal, act, known)
             outcome = run_on_terminal(
                 planned,
                 request,
                 known,
                 flags,
                 lambda human, emit, _: app.resume(planned, journal, request, human, emit),
+                first=lambda: act_on(journal, act, known),
             )
         print_outcome(planned, outcome, flags)
     return ExitCode.OK

@@ -183,18 +183,27 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
         raise
 
 
-def run_on_terminal(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> Ended:
+def run_on_terminal(
+    planned: Plan,
+    request: RunRequest,
+    known: dict[str, Any],
+    flags: RunFlags,
+    go: Go,
+    *,
+    first: Callable[[], None] | None = None,
+) -> Ended:
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
         known: Gets the run's id and status as soon as they are known.
         flags: What is shown, and where events go.
+        first: Done before the run begins, when its plan and its files are checked.
 
     Raises:
         StrandsCliError: The run did not complete.
     """
     from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.cli.terminal.event_lines import event_writer
+    from strands_cli.cli.terminal.event_lines import event_writer, require_events_file
     from strands_cli.cli.terminal.run_progress import open_view
     from strands_cli.cli.terminal.terminal_human import Keyboard, choose_human
     from strands_cli.outputs.trace import RunTrace
@@ -202,6 +211,9 @@ def run_on_terminal(planned: Plan, request: RunRequest, known: dict[str, Any], f
 
     require_runnable(planned)
     exports = planned_exports(planned, request, flags)
+    if first is not None:
+        require_events_file(flags.events)
+        first()
     is_new = known["run"] is None
     if is_new:  # what a stored run starts and opens was allowed when it began
         require_trust(planned, may_ask=not request.detach)
