@@ -85,18 +85,20 @@ def section_of(code: Code) -> str:
 COMMANDS_INTRODUCTION = """# Command line
 
 `strands`, `strands-cli` and `python -m strands_cli` are the same program. Results go to stdout, everything else to
-stderr; every `--json` is one [JSON document](json.md).
+stderr; every `--json` is one [JSON document](json.md). The last line of `strands COMMAND --help` is an example.
 
 This page is made from the program by `python scripts/make_reference.py`.
 """
 
 
-COMMON_INTRODUCTION = """## Common options
+COMMON_INTRODUCTION = """## Common arguments and options
 
-The sections of the commands name these without their meaning, which is the same everywhere.
+Commands name these below *Common*: one by one, or all of a group by the group's name.
 """
-# So many commands make an option a common one.
+# So many commands make an argument or an option a common one.
 COMMON = 3
+# Where a command lacks at most so many options of a group, they are named rather than those that it has.
+FEW = 2
 # The exit code of a finding that does not say another.
 AUTHOR_EXIT_CODE = 3
 
@@ -128,47 +130,70 @@ def commands_page() -> str:
         for name, command in commands_of_distributions().items()
         for pair in command_tree(f"strands {name.replace('.', ' ')}", command)
     ]
-    common = common_rows([command for pairs in (*sections.values(), of_distributions) for _, command in pairs])
+    common = common_items([command for pairs in (*sections.values(), of_distributions) for _, command in pairs])
     parts = [COMMANDS_INTRODUCTION, exit_codes(), common_section(common)]
     for heading, pairs in sections.items():
-        parts += [f"## {heading}\n", *(command_section(path, command, common) for path, command in pairs)]
+        parts += [f"## {heading}\n", *same_sections(pairs, common)]
     parts.append(DISTRIBUTIONS_INTRODUCTION)
-    parts += [command_section(path, command, common) for path, command in of_distributions]
+    parts += same_sections(of_distributions, common)
     return "\n".join(parts)
 
 
-def common_rows(commands: Iterable[Any]) -> dict[str, str]:
-    """Return the rows of the options that three commands or more have with the same meaning, each with its name."""
+def common_items(commands: Iterable[Any]) -> dict[str, dict[str, str]]:
+    """Return the parameters that three commands or more have with one meaning: by heading, the name of each item."""
     counts = Counter(
-        pair
+        (parameter_name(parameter), parameter_item(parameter), heading)
         for command in commands
-        for parameters in by_heading(command.params).values()
-        for pair in {(option.opts[0], parameter_row(option)) for option in parameters if not is_argument(option)}
+        for heading, parameters in by_heading(command.params).items()
+        for parameter in parameters
     )
-    # An option that has several meanings is a common one with the meaning that most commands give it.
-    most = {name: row for (name, row), count in sorted(counts.items(), key=lambda item: item[1]) if count >= COMMON}
-    return {row: name for name, row in sorted(most.items())}
+    found: dict[str, dict[str, str]] = {}
+    items = Counter((name, item) for name, item, _ in counts.elements())
+    # A name that has several meanings is a common one with the meaning that most commands give it.
+    most = {name: item for (name, item), count in sorted(items.items(), key=lambda pair: pair[1]) if count >= COMMON}
+    for name, item in sorted(most.items()):
+        places = {heading: count for (_, other, heading), count in counts.items() if other == item}
+        found.setdefault(max(places, key=lambda heading: places[heading]), {})[item] = name
+    return {heading: found[heading] for heading in sorted(found)}
 
 
-def common_section(common: Mapping[str, str]) -> str:
-    """Return the table of the options that several commands have."""
-    return "\n".join([COMMON_INTRODUCTION, "| option | meaning |", "| --- | --- |", *common]) + "\n"
+def common_section(common: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the lists of the arguments and options that several commands have."""
+    groups = [line for heading, items in common.items() for line in (f"**{heading}**", "", *items, "")]
+    return "\n".join([COMMON_INTRODUCTION, *groups])
 
 
-def command_section(path: str, command: Any, common: Mapping[str, str]) -> str:
-    """Return the section of one command: its help, and its parameters by the headings of its `--help`.
+def command_section(path: str, command: Any, common: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the section of one command: its help without its example, and its parameters; of common ones names."""
+    items = {parameter_item(one): one for parameters in by_heading(command.params).values() for one in parameters}
+    named = list[str]()
+    for heading, group in common.items():
+        has = [name for item, name in group.items() if item in items]
+        lacks = [name for item, name in group.items() if item not in items]
+        if not lacks or len(has) > FEW >= len(lacks):
+            named.append(f"*{heading}*{' without ' * bool(lacks)}{' and '.join(f'`{name}`' for name in lacks)}")
+        else:
+            named += [f"`{name}`" for name in has]
+    own = [item for item in items if not any(item in group for group in common.values())]
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    text = "\n\n".join(part for part in paragraphs if not part.startswith("Example:"))
+    return "\n".join([f"### {path}", "", text, *([""] if own else []), *own, *common_line(named)]) + "\n"
 
-    Options that several commands have are only named.
-    """
-    rows, named = list[str](), list[str]()
-    for heading, parameters in by_heading(command.params).items():
-        found = [parameter_row(parameter) for parameter in parameters]
-        own = [row for row in found if row not in common]
-        named += [f"`{common[row]}`" for row in found if row in common]
-        rows += [f"| **{heading}** | |", *own] if own else []
-    table = ["", "| argument or option | meaning |", "| --- | --- |", *rows] if rows else []
-    others = ["", f"And [common options](#common-options): {', '.join(named)}."] if named else []
-    return "\n".join([f"### {path}", "", inspect.cleandoc(command.help or ""), *table, *others]) + "\n"
+
+def common_line(named: Sequence[str]) -> Iterator[str]:
+    """Yield the line that names common parameters, below an empty one, if there are any."""
+    if named:
+        yield from ("", f"Common: {', '.join(named)}.")
+
+
+def same_sections(pairs: Iterable[tuple[str, Any]], common: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Yield the sections of commands; one that is another by its help and its parameters only names that."""
+    paths: dict[str, str] = {}
+    for path, command in pairs:
+        section = command_section(path, command, common)
+        first = paths.setdefault(section.partition("\n")[2], path)
+        is_first = first == path
+        yield section if is_first else f"### {path}\n\nThe same as `{first}`.\n"
 
 
 def is_argument(parameter: Any) -> bool:
@@ -199,9 +224,9 @@ def program_help() -> str:
 
 
 def exit_codes() -> str:
-    """Return the table of exit codes."""
-    rows = [f"| {code.value} | {meaning} |" for code, meaning in errors.exit_code_meanings().items()]
-    return "\n".join(["## Exit codes", "", "| code | meaning |", "| --- | --- |", *rows]) + "\n"
+    """Return the list of exit codes."""
+    items = [f"- `{code.value}`: {meaning}" for code, meaning in errors.exit_code_meanings().items()]
+    return "\n".join(["## Exit codes", "", *items]) + "\n"
 
 
 def command_tree(path: str, command: Any) -> Iterator[tuple[str, Any]]:
@@ -214,16 +239,20 @@ def command_tree(path: str, command: Any) -> Iterator[tuple[str, Any]]:
             yield from command_tree(f"{path} {name}", children[name])
 
 
-def parameter_row(parameter: Any) -> str:
-    """Return the table row of one parameter."""
-    # A bar would end the cell.
-    metavar = (parameter.metavar or "").replace("|", "` or `")
-    if is_argument(parameter):
-        words = (parameter.metavar or parameter.name).upper().replace("|", "` or `")
-    else:
-        words = ", ".join([*parameter.opts, *parameter.secondary_opts]) + (f" {metavar}" if metavar else "")
-    text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
-    return f"| `{words}` | {' '.join([text, *values_of(parameter)])} |"
+def parameter_name(parameter: Any) -> str:
+    """Return the name by which a parameter is known: the first one of an option, the metavar of an argument."""
+    return str(parameter.metavar or parameter.name).upper() if is_argument(parameter) else str(parameter.opts[0])
+
+
+def parameter_item(parameter: Any) -> str:
+    """Return the line of a list about one parameter."""
+    words = parameter_name(parameter)
+    if not is_argument(parameter):
+        metavar = f" {parameter.metavar}" if parameter.metavar else ""
+        words = ", ".join([*parameter.opts, *parameter.secondary_opts]) + metavar
+    text = " ".join((getattr(parameter, "help", None) or "").split())
+    values = [value for value in values_of(parameter) if any(word not in text for word in re.findall("`.+?`", value))]
+    return f"- `{words}`: {' '.join([text, *values])}"
 
 
 def values_of(parameter: Any) -> Iterator[str]:

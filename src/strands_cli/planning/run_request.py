@@ -277,7 +277,6 @@ class RunRequest:
         help="Allow a tool without asking (name, glob).",
         metavar="TOOL",
         is_stored=True,
-        help_again="Allow a tool without asking, from now on (name, glob).",
         again=True,
     )
     yes: bool = option(

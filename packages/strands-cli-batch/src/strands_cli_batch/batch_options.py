@@ -191,7 +191,7 @@ NO_DECISIONS = CutOffRows()
 class BatchFlags(ShownFlags):
     """How the work on a batch is shown."""
 
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False
     log: Annotated[
         Literal["text", "json"],
         typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line."),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def doctor(
     no_engines: Annotated[bool, typer.Option("--no-engines", help="Run no tool's self-test of its engines.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every line as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Check Python, the SDK, providers, tools, policy, lock, disk and store; exit 18 if something does not work.
 

@@ -27,7 +27,7 @@ def build(
     site: Annotated[
         Path, typer.Option("--out", "-o", metavar="SITE", help="The folder to make; an index there is replaced.")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Make a plugin index from wheels: a folder for a web server, with a catalogue, pages to read and pages for pip.
 

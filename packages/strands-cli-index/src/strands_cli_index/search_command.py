@@ -53,7 +53,7 @@ def search(
         list[str] | None,
         typer.Option("--index", metavar="URL|DIR", help="Search this index, not the configured ones; repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Search plugin indexes and this machine for plugins that have every word; exit 1 if none has them.
 

@@ -11,7 +11,7 @@ from strands_cli.api import ExitCode, print_json, print_result, say
 
 def notify(
     test: Annotated[bool, typer.Option("--test", help="Send a test message to each target.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every line as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """List whom your config file notifies of runs; with --test each gets a message; exit 18 if one does not arrive.
 

@@ -68,7 +68,7 @@ class Log(StrEnum):
     JSON = "json"
 
 
-AS_JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+AS_JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 LOG = Annotated[Log, typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line.")]
 VERBOSE = Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")]
 QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors and warnings only.")]

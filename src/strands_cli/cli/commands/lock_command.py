@@ -53,7 +53,7 @@ def lock(
     mcp: Annotated[
         bool, typer.Option("--mcp", help="Start the MCP servers of the workflows, to lock their tools.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Lock the tools of every workflow in a folder: versions, files and definitions, in strands.lock beside them.
 

@@ -33,7 +33,7 @@ def new(
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The model, as the provider names it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Write a new workflow of a pattern, with the line that shows editors its schema.
 

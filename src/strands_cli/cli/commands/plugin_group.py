@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The command `plugin list`: list the installed distributions that provide tools, hooks, commands or stores.
 
 
-def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False) -> None:
+def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
     """List the installed plugins: version, source, tools, whether their hooks are on, and what else they bring.
 
     Tools are not imported; hook plugins that are switched on are.
@@ -97,7 +97,7 @@ def verify(
             autocompletion=completions.distributions,
         ),
     ] = [],  # noqa: B006 - Typer's form of an optional list
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Compare installed files with the RECORD of their distribution; exit 3 if one is changed, missing or added.
 

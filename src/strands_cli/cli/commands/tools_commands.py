@@ -91,7 +91,7 @@ def run_tool(
     typed: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
     declared: Declared,
     chosen: Chosen,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     _watch: WATCH = False,
 ) -> int:
     """Call one installed tool. The command itself is the approval: a tool that asks is called, a denied one is not.
@@ -345,7 +345,7 @@ def import_servers(
             autocompletion=completions.json_files,
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the sections as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Print the MCP servers of another client's file as sections of a workflow; variables and keys become secrets.
 

@@ -23,7 +23,7 @@ def check(
         bool, typer.Option("--tests/--no-tests", help="Run the tests of its workflows and agents.")
     ] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 3 for warnings also.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Check a plugin: metadata, entry points, manifest, schemas, words, safety, packaging; exit 3 if it has errors.
 

@@ -14,7 +14,7 @@ def publisher(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Distributions; default: all plugins.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Ask the index again who published installed plugins, and keep the answer; exit 21 if a proof is wrong.
 

@@ -59,7 +59,7 @@ def report_run(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite also a file that is not a report.")] = False,
     where: StoreOptions = DEFAULT_STORE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Write one run, or two compared, as an HTML page that loads nothing, to be opened or sent.
 
