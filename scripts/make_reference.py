@@ -47,39 +47,28 @@ MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 
 FINDINGS_INTRODUCTION = """# Findings
 
-Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. This page lists every code by
-the part of the program, or the distribution of this project, that declares it. Scripts may rely on the codes: new ones
-are added, and none is renamed. As an error, one means exit code 3 where nothing else is written.
+Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. Scripts may rely on the codes: new
+ones are added, and none is renamed. An error means exit code 3 where no other is written.
 
 `python scripts/make_reference.py` makes this page from the declarations.
 """
 
 
 def findings_page() -> str:
-    """Return the page of all finding codes as Markdown, by the package or module that declares them."""
-    parts, part = [FINDINGS_INTRODUCTION], ""
-    for file, codes in codes_by_file().items():
-        if codes and part != (part := file.split("/")[0]):
-            parts.append(f"## {part.removesuffix('.py')}\n\n{purpose(CLONE / 'src' / 'strands_cli' / part)}\n")
-        parts += map(section_of, codes)
-    for package in sorted(CLONE.glob("packages/*/src/*")):
-        codes = [code for declared in codes_by_file(package).values() for code in declared]
-        if codes:
-            parts.append(f"## {package.parents[1].name}\n\n{purpose(package)}\n")
-        parts += map(section_of, codes)
+    """Return the page of all finding codes as Markdown: those of the core, then of each distribution, by their names."""
+    declared = {"strands-cli": codes_by_file()}
+    declared |= {place.parents[1].name: codes_by_file(place) for place in sorted(CLONE.glob("packages/*/src/*"))}
+    parts = [FINDINGS_INTRODUCTION]
+    for distribution, files in declared.items():
+        codes = sorted(code for found in files.values() for code in found)
+        parts += [f"## {distribution}\n"] * bool(codes) + [section_of(code) for code in codes]
     return "\n".join(parts)
-
-
-def purpose(place: Path) -> str:
-    """Return the first line of the docstring of a module or a package."""
-    source = place if place.is_file() else place / "__init__.py"
-    return (ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or "").split("\n")[0]
 
 
 def section_of(code: Code) -> str:
     """Return one code's section; the exit code is that of an error, since a warning refuses nothing."""
-    exit_code = "" if code.exit_code == AUTHOR_EXIT_CODE else f" Exit code {code.exit_code}."
-    return f"### {code}\n\n{code.meaning}{exit_code}\n\n**Fix:** {code.remedy}\n"
+    exit_code = "" if code.exit_code == AUTHOR_EXIT_CODE else f" Exit {code.exit_code}."
+    return f"### {code}\n\n{code.meaning}{exit_code} **Fix:** {code.remedy}\n"
 
 
 COMMANDS_INTRODUCTION = """# Command line

@@ -29,12 +29,12 @@ MISSING_MODULE = Code(
 MISSING_ATTRIBUTE = Code(
     "missing-attribute",
     "An entry point names something that its module does not define.",
-    "Correct the entry point or the module, or report it to the author.",
+    "Correct the entry point or the module.",
 )
 NOT_A_TOOL = Code(
     "not-a-tool",
     "An entry point names something other than a tool.",
-    "Correct the entry point or the module, or report it to the author.",
+    "Correct the entry point or the module.",
 )
 UNREADABLE_SOURCE = Code(
     "unreadable-source", "A tool's module cannot be read as Python source.", "Correct the module, or ship a manifest."

@@ -351,7 +351,7 @@ def _too_deep(document: Any) -> bool:
 BAD_MANIFEST = Code(
     "bad-manifest",
     "A strands_tools.json cannot be read or breaks the manifest's rules.",
-    "Correct the reported field, or generate it again with: strands plugin manifest --write",
+    "Correct the field, or generate it again: strands plugin manifest --write",
 )
 MANIFEST_VERSION = Code(
     "manifest-version",

@@ -30,7 +30,7 @@ from strands_cli.quick_dataclass import dataclass
 BAD_PACKAGED = Code(
     "bad-packaged",
     "An entry point of workflows, agents or skills does not name a folder inside its own package.",
-    "Write `NAME = package:folder`, with a folder that is in the wheel, or report it to the author.",
+    "Write `NAME = package:folder`, with a folder that is in the wheel.",
 )
 
 PackagedKind = Literal["workflow", "agent", "skill"]
@@ -182,8 +182,8 @@ UNKNOWN_PACKAGED = Code(
 )
 AMBIGUOUS_PACKAGED = Code(
     "ambiguous-packaged",
-    "Two files of a distribution have the same name, so `DIST/NAME` does not say which one is meant.",
-    "Name the file by its path, or report it to the author.",
+    "Two files of a distribution have the name that `DIST/NAME` means.",
+    "Name the file by its path.",
     2,
 )
 

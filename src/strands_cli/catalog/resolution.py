@@ -45,7 +45,7 @@ NOT_IN_CATALOG = Code(
 UNKNOWN_TOOL = Code(
     "unknown-tool",
     "A tool name that neither the workflow nor an installed distribution provides.",
-    "Correct the name, or install the distribution that provides it.",
+    "Correct the name, or install the distribution.",
 )
 
 LEGACY_DISTRIBUTION = "strands-agents-tools"

@@ -18,14 +18,14 @@ from strands_cli.policy.decision import SwitchedOn
 
 HOOK_MISSING = Code(
     "hook-missing",
-    "A policy file requires a hook plugin that is not installed, or enables one that declares no hooks.",
-    "Install it, or remove it from `hooks:`; until then nothing runs.",
+    "A policy file requires a hook plugin that is not installed, or enables one without hooks; nothing runs.",
+    "Install it, or remove it from `hooks:`.",
     21,
 )
 HOOK_ABSENT = Code(
     "hook-absent",
-    "A hook plugin that a person switched on is not installed in this environment, which runs without it.",
-    "Install it here too. Where nothing may run without it: `strands plugin enable NAME --required`.",
+    "A hook plugin that a person switched on is not installed here; the run goes on without it.",
+    "Install it. Where nothing may run without it: `strands plugin enable NAME --required`.",
 )
 
 

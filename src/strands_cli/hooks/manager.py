@@ -39,7 +39,7 @@ HOOK_FAILED = Code(
 
 HOOK_WITHOUT_EFFECT = Code(
     "hook-without-effect",
-    "A hook plugin allows something, and the policy file that switches it on does not let it allow.",
+    "A hook plugin allows something, and the policy file that enables it does not let it allow.",
     "Let it allow: strands plugin enable NAME --may allow",
 )
 

@@ -130,7 +130,7 @@ class Lock(NamedTuple):
 LOCK_BROKEN = Code(
     "lock-broken",
     "A strands.lock cannot be read, or was changed by hand; nothing runs.",
-    "Restore it from version control, or write a new one with: strands lock",
+    "Restore it from version control, or write a new one: strands lock",
     21,
 )
 

@@ -70,20 +70,20 @@ KINDS = {
 
 PART_TAKEN = Code(
     "part-taken",
-    "Two installed distributions claim the same command, store or other part, or one claims a name of strands-cli.",
+    "Two distributions claim the same command, store or other part, or one claims a name of strands-cli.",
     "Uninstall the one that you do not mean.",
     21,
 )
 PART_DENIED = Code(
     "part-denied",
-    "A rule of policy denies the distribution of a command, a store or another part that was named.",
+    "Policy denies the distribution of a named command, store or other part.",
     "Have the rule changed, or name another one.",
     21,
 )
 
 PART_BROKEN = Code(
     "part-broken",
-    "What a distribution declares as a command, a provider, a store or another part cannot be imported or used.",
+    "A command, provider, store or other part of a distribution cannot be imported or used.",
     "Upgrade the distribution, or name another one.",
     18,
 )
@@ -319,12 +319,12 @@ def _require_locked(part: Part, policy: Policy, lock: NamedIn | None) -> None:
 UNKNOWN_GROUP = Code(
     "unknown-group",
     "A distribution declares entry points in a group that begins as ours do, and that nothing reads.",
-    "Correct the group, or report it to the distribution's author.",
+    "Correct the group, or report it to the author.",
 )
 BAD_PART_NAME = Code(
     "bad-part-name",
-    "The name of a command, a filter, a store or another part is not one that a person could write.",
-    "Rename the entry point, or report it to the distribution's author.",
+    "A command, a filter, a store or another part has a name that a person could not write.",
+    "Rename the entry point, or report it to the author.",
 )
 
 _KNOWN = (TOOLS, HOOKS, *PART_GROUPS, *PACKAGED)

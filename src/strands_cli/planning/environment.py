@@ -89,7 +89,7 @@ CANNOT_WRITE = Code(
 ARTIFACT_OUTSIDE = Code(
     "artifact-outside",
     "An artifact's path is absolute, has '..', leaves the output directory through a link, or has a protected name.",
-    "Use a path inside the output directory and choose that directory with --out.",
+    "Use a path inside the output directory; choose that with --out.",
     12,
 )
 
@@ -155,8 +155,8 @@ def _check_record(options: RunRequest) -> list[Finding]:
 
 UNKNOWN_PRICE = Code(
     "unknown-price",
-    "`max_cost_usd` limits a model whose price is unknown, so the limit cannot be enforced.",
-    "Add the model's price to a file and name it in STRANDS_PRICES, or limit max_tokens.",
+    "`max_cost_usd` cannot be enforced, since the price of a model is unknown.",
+    "Add the price to a file that STRANDS_PRICES names, or limit max_tokens.",
     18,
 )
 UNDEFINED_VARIABLE = Code(
@@ -173,8 +173,8 @@ MISSING_MOUNT = Code(
 )
 PROTECTED_MOUNT = Code(
     "protected-mount",
-    "A directory that `env.mounts` names is protected: it, or a folder above it, may hold credentials.",
-    "Mount another directory, and put a copy of what the tools need there.",
+    "A directory of `env.mounts`, or a folder above it, may hold credentials.",
+    "Mount another directory, with a copy of what the tools need.",
 )
 
 

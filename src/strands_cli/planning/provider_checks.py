@@ -73,7 +73,7 @@ _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://|(?!\w+://))[^\s/?#][^\s]*")
 BAD_HOST = Code("bad-host", "The model's host is not an address that its client can use.", "Write it as the fix shows.")
 LITERAL_KEY = Code(
     "literal-key",
-    "An API key is written in the workflow file, where every reader sees it.",
+    "An API key is in the workflow file, where every reader sees it.",
     "Remove it, revoke it, and set the environment variable.",
 )
 KEY_TO_OTHER_HOST = Code(

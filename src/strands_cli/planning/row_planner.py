@@ -170,7 +170,7 @@ def _least(*limits: int | None) -> int | None:
 BAD_INPUT = Code(
     "bad-input",
     "An input's value does not have its declared type, or is not in its enum.",
-    "Give a value of the reported type or enum.",
+    "Give a value of the type or enum.",
     2,
 )
 MISSING_INPUT = Code("missing-input", "A required input has no value.", "Give it with --var NAME=VALUE.", 2)

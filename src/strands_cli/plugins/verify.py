@@ -125,7 +125,7 @@ def _switch(on: SwitchedOn | None) -> tuple[str | None, str | None]:
 
 FILE_CHANGED = Code(
     "file-changed",
-    "An installed file does not have the hash or the size that RECORD states.",
+    "An installed file does not have the hash or the size of its RECORD.",
     "Find out who changed it, then install the distribution again.",
 )
 FILE_MISSING = Code("file-missing", "An installed file is missing.", "Install the distribution again.")

@@ -19,8 +19,8 @@ from strands_cli.system.subprocesses import end_group
 MIN_LENGTH = 8
 SHORT_SECRET = Code(
     "short-secret",
-    "A secret has fewer than 8 characters: it is used, and not hidden where it appears in what a run shows and keeps.",
-    "Give it a longer value at its source; see `strands explain secrets`.",
+    "A secret has fewer than 8 characters; it is used, but not hidden in what a run shows and keeps.",
+    "Give it a longer value at its source.",
 )
 
 

@@ -21,14 +21,14 @@ from strands_cli.yaml_files.document import Document
 
 BAD_POLICY = Code(
     "bad-policy",
-    "A policy file cannot be read, or is not valid; nothing runs until it is corrected.",
-    "Correct the error at the reported place; see `strands explain policy-files`.",
+    "A policy file cannot be read or is not valid; nothing runs.",
+    "Correct the error at the place: strands explain policy-files.",
     21,
 )
 UNSAFE_POLICY_FILE = Code(
     "unsafe-policy-file",
     "Other users can change a policy file of the operator or of this person.",
-    "Give the file and its folder to the right owner, and remove the write permission of others.",
+    "Give the file and its folder the right owner, and no write permission for others.",
     21,
 )
 

@@ -15,8 +15,8 @@ from strands_cli.policy.rule import Level
 
 UNNAMED_POLICY = Code(
     "unnamed-policy",
-    "A `strands-policy.yaml` beside the workflow allows something; a file that is found there can only restrict.",
-    "Read it, then name it: --policy FILE. Or move the rule into your own policy file.",
+    "A `strands-policy.yaml` beside the workflow allows something; unless it is named, it can only restrict.",
+    "Read it, then name it (--policy FILE), or move the rule into your own policy file.",
     21,
 )
 

@@ -115,13 +115,13 @@ class UserFileReader(ABC):
 
 BAD_CONFIG = Code(
     "bad-config",
-    "The user's config file cannot be read, or is not valid; no run starts until it is corrected.",
-    "Correct the error at the reported place; see `strands explain notifications`.",
+    "The user's config file cannot be read or is not valid; no run starts.",
+    "Correct the error at the place: strands explain notifications.",
 )
 UNSAFE_CONFIG_FILE = Code(
     "unsafe-config-file",
     "Other users can change the user's config file, which names programs to run.",
-    "Give the file and its folder to the right owner, and remove the write permission of others.",
+    "Give the file and its folder the right owner, and no write permission for others.",
 )
 
 KEYS = ("version", "notify", "indexes", "store")

@@ -20,8 +20,8 @@ UNKNOWN_SERVER = Code(
 )
 UNKNOWN_SECRET = Code(
     "unknown-secret",
-    "The configuration of a tool or of a model names a secret that `env.secrets` does not have.",
-    "Correct the name, or name the secret under `env.secrets`.",
+    "A tool or a model names a secret that `env.secrets` does not have.",
+    "Correct the name, or name the secret there.",
 )
 DUPLICATE_ID = Code("duplicate-id", "Two parts of one kind have the same name.", "Give each a name of its own.")
 NO_EFFECT = Code("no-effect", "A field has no effect at its place.", "Remove it, or add what it needs.")
@@ -32,7 +32,7 @@ BAD_SCHEMA = Code("bad-schema", "A JSON Schema is not valid.", "Correct the sche
 BAD_PATH = Code(
     "bad-path",
     "A path leads out of the workflow's project or to credentials, or is not a path.",
-    "Use a path below the repository's root, or below the working directory.",
+    "Use a path below the repository's root or the working directory.",
 )
 
 

@@ -36,7 +36,7 @@ _DEEPEST = 200
 UNKNOWN_FORMAT = Code(
     "unknown-format",
     "A file names a format or a version that no installed distribution translates.",
-    "Install the distribution that has it, or correct the name or the version.",
+    "Install a distribution that does, or correct the name or the version.",
     18,
 )
 FORMAT_FINDING = Code(
@@ -242,8 +242,8 @@ def _remembering(spec: WorkflowSpec) -> WorkflowSpec:
 
 NUMBER_RESPELLED = Code(
     "number-respelled",
-    "A number is not printed as it is written (`1.10` is 1.1), where no type says whether it is text.",
-    'Put it in quotes if it is text, such as a version: `"1.10"`; otherwise write the number as it is printed.',
+    "A number is not printed as it is written (`1.10` is 1.1), and nothing says whether it is text.",
+    'Put text in quotes: `"1.10"`; write a number as it is printed.',
 )
 # Where a number reaches a text without a declared type.
 _FREE = re.compile(r"/inputs/values/[^/]+|/inputs/(?:required|optional)/[^/]+/default|/pattern/.*/vars/[^/]+")

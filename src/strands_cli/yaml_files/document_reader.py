@@ -92,8 +92,8 @@ def _decode(raw: bytes, name: str) -> str:
 
 FILE_NOT_READ = Code(
     "file-not-read",
-    "A file that the workflow names is not read here, so its content is not checked.",
-    "Check the workflow where its files are: strands validate FILE.",
+    "A file that the workflow names is not here, so it is not checked.",
+    "Validate where the files are: strands validate FILE.",
 )
 
 _ELSEWHERE = "check it in the folder with its files"

@@ -101,7 +101,7 @@ KEY_TOO_LONG = Code("key-too-long", "A key of more than 1,000 characters.", "Sho
 UNQUOTED_TEMPLATE = Code(
     "unquoted-template",
     "A text that begins with `{{` has no quotes, so YAML reads a mapping.",
-    'Put the text in quotes: `input: "{{ topic }}"`.',
+    'Write quotes: `input: "{{ topic }}"`.',
 )
 NUMBER_NOT_USABLE = Code("number-not-usable", "A number that JSON cannot hold.", "Put it in quotes, or change it.")
 YAML_TAG = Code("yaml-tag", "A YAML tag that asks for a type beyond JSON.", "Remove the tag.")

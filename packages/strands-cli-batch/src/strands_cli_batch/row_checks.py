@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UNKNOWN_COLUMN = Code(
     "unknown-column",
-    "A column of a batch, or a member of an object, is not an input that the workflow declares.",
+    "A column, or a member of an object, is not an input that the workflow declares.",
     "Correct the name, declare the input, or remove the column.",
 )
 INPUT_TWICE = Code(
@@ -35,7 +35,7 @@ ROW_INPUT = Code(
 )
 UNKNOWN_IGNORED = Code(
     "unknown-ignored",
-    "`--ignore` names a column, or a member of objects, that a file of rows does not have.",
+    "`--ignore` names a column, or a member of objects, that the rows do not have.",
     "Correct the name, or omit `--ignore`.",
 )
 # Numbers with the signs of a country or of a currency; integers in groups; and what computers write.

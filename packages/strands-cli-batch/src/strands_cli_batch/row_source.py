@@ -28,14 +28,13 @@ MAX_ROW_CHARS = 10 * 1024 * 1024
 
 BAD_ROW = Code(
     "bad-row",
-    "A row cannot be read: it has more or fewer cells than there are columns, a quote out of place, or is not an object"
-    " of JSON.",
+    "A row has more or fewer cells than columns, a quote out of place, or is not an object of JSON.",
     "Correct the row.",
 )
 BAD_COLUMN = Code(
     "bad-column",
-    "A column has no name, or the name of another one, or the columns have other separators than the format.",
-    "Give each column the name of an input, and put commas between them, or tabs with `--format tsv`.",
+    "A column has no name or that of another one, or the separators are not those of the format.",
+    "Give each column the name of an input, and separate them by commas, or by tabs with `--format tsv`.",
 )
 ROWS_UNREADABLE = Code(
     "rows-unreadable",
@@ -44,8 +43,8 @@ ROWS_UNREADABLE = Code(
 )
 ROWS_TOO_LARGE = Code(
     "rows-too-large",
-    "A file of rows has more than 256 MB or 100,000 rows, or one row of more than 10 million characters.",
-    "Split it into several files; each is a batch of its own.",
+    "A file of rows has more than 256 MB or 100,000 rows, or a row of more than 10 million characters.",
+    "Split it into several batches.",
 )
 
 

@@ -121,8 +121,8 @@ def _text_of(event: Mapping[str, Any]) -> str:
 
 UNKNOWN_END = Code(
     "unknown-end",
-    "A provider ended an answer with a reason that is not known here; the answer is used as it is.",
-    "Read the answer: it may be cut off or refused. What the reason means is in the documentation of the provider.",
+    "A provider ended an answer for a reason that is not known here; the answer is used as it is.",
+    "Read the answer: it may be cut off or refused.",
 )
 _MOST_REASON = 100
 # What each run has been warned of.

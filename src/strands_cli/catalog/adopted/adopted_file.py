@@ -99,8 +99,8 @@ def changed_files(files: Mapping[str, str], roots: Mapping[str, str]) -> list[st
 
 BAD_ADOPTED_FILE = Code(
     "bad-adopted-file",
-    "A strands-adopted.json cannot be read or breaks its rules; what has no error in it is still used.",
-    "Adopt the distribution again, which writes the file: strands plugin adopt DIST",
+    "A strands-adopted.json cannot be read or breaks its rules; the parts without errors are still used.",
+    "Write it again: strands plugin adopt DIST",
 )
 ADOPTED_FIELD = Code("adopted-field", "A strands-adopted.json has an unknown field.", "Correct or remove the field.")
 ADOPTED_VERSION = Code(

@@ -77,13 +77,13 @@ ADOPTED_CLAIM = Code(
 )
 ADOPTED_CHANGED = Code(
     "adopted-changed",
-    "A distribution is not what it was when its tools were adopted, so that none of them can be used.",
+    "A distribution has changed since its tools were adopted; none of them can be used.",
     "Read the change, then adopt it again: strands plugin adopt DIST",
 )
 ADOPTED_TWICE = Code(
     "adopted-twice",
-    "Two adoption files have one name for different tools, or the tool's distribution declares it by now.",
-    "Adopt one of them by another name, or take it out of the file.",
+    "Two adoption files use one name for different tools, or the tool's distribution declares it by now.",
+    "Adopt one by another name, or take it out of the file.",
 )
 
 _FIELDS = ("description", "input_schema", "output_schema", "config_schema", "family", "category", "deprecated")

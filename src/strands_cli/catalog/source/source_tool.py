@@ -18,7 +18,7 @@ from strands_cli.texts.canonical_json import json_object
 TOOL_WORD = Code(
     "tool-word",
     "A tool states something in a word, or a form, that means nothing.",
-    "Use a word that `strands explain manifest` lists, or remove it.",
+    "Use a word of `strands explain manifest`, or remove it.",
 )
 
 # Fields of the manifest that a list of tools shows; in Python they are beside the others.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BAD_VAR = Code(
     "bad-var",
-    "A --var is not of the form NAME=VALUE, or the file of NAME=@FILE cannot be read.",
+    "A --var is not NAME=VALUE, or the file of NAME=@FILE cannot be read.",
     "Write --var NAME=VALUE; `@@` is an at sign at the begin of a text.",
     2,
 )

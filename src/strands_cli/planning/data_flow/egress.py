@@ -23,7 +23,7 @@ from strands_cli.yaml_files.document import Document
 
 NO_EXPORTER = Code(
     "no-exporter",
-    "`telemetry.otel` sends traces by OTLP, and the OTLP exporter is not installed.",
+    "`telemetry.otel` sends traces by OTLP, and the exporter is not installed.",
     "pip install 'strands-cli[otel]', or run without traces: OTEL_SDK_DISABLED=true",
     18,
 )

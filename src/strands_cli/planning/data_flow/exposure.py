@@ -21,7 +21,7 @@ from strands_cli.yaml_files.document import Document, escape
 RISKY_COMBINATION = Code(
     "risky-combination",
     "An agent reads untrusted text and private data, itself or from earlier steps, and can send data out.",
-    "Give the tasks to two agents, or name the hosts that a tool may reach: strands explain security.",
+    "Use two agents, or name the hosts that a tool may reach: strands explain security.",
 )
 
 STRANGERS, PRIVATE, OUT = "reads what strangers write", "reads private data", "can send it away"
@@ -102,13 +102,13 @@ def _is_narrow(tool: PlannedTool) -> bool:
 
 PRIVATE_NETWORK = Code(
     "private-network",
-    "The workflow itself opens a private network to one of its tools (`allow_private`).",
-    "Read what it sends there. Open no more than the address and port that it needs, or remove `allow_private`.",
+    "The workflow opens a private network to one of its tools (`allow_private`).",
+    "Read what it sends there; open only the address and port that it needs.",
 )
 PRIVATE_DATA_SENT = Code(
     "private-data-sent",
-    "A step sends what it, or a step before it, has read on this machine, and no person is asked.",
-    "Let the call ask (security: {permissions: {ask: [TOOL]}}), or leave out what is not meant to leave.",
+    "A step sends data that it, or a step before it, has read on this machine, and no person is asked.",
+    "Let the call ask (security: {permissions: {ask: [TOOL]}}), or leave out the data.",
 )
 # Patterns that pass answers on without a template.
 _PASSES_ON = ("evaluator_optimizer", "orchestrator_workers")

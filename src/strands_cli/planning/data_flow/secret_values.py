@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 MISSING_SECRET = Code(
     "missing-secret",
-    "A secret of `env.secrets` has no value: its variable, file, program, keyring or service does not have it.",
-    "Set the value at the source that the message names; see `strands explain secrets`.",
+    "A secret of `env.secrets` has no value at its source.",
+    "Set the value at the source that the message names: strands explain secrets.",
     18,
 )
 UNUSED_SECRET = Code(
     "unused-secret",
-    "No tool and no model of the workflow takes a secret that `env.secrets` names, so it is not read.",
-    "Remove it, or name it in the tool that needs it: strands explain secrets.",
+    "No tool and no model takes a secret that `env.secrets` names, so it is not read.",
+    "Remove it, or name it in the tool that needs it.",
 )
 WRITTEN_SECRET = Code(
     "written-secret",
-    "The value of a secret is written in the workflow, its files or the run's inputs, which the journal stores.",
+    "The value of a secret is in the workflow, its files or the run's inputs, which the journal stores.",
     "Remove the value and let a tool name the secret; replace the secret if others can read the file.",
 )
 
@@ -204,8 +204,8 @@ def _tools_of(plan: ResolvedWorkflow) -> list[PlannedTool]:
 
 UNNAMED_SECRET = Code(
     "unnamed-secret",
-    "A tool needs a secret that `env.secrets` does not name. The run does not begin, unless `env.take_variables` lets "
-    "the tool have the variable of that name.",
+    "A tool needs a secret that `env.secrets` does not name; the run does not begin, unless "
+    "`env.take_variables` gives the tool the variable of that name.",
     "Name it under `env.secrets`.",
     18,
 )

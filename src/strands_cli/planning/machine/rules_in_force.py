@@ -25,14 +25,14 @@ from strands_cli.yaml_files.document import Document
 
 UNMATCHED_RULE = Code(
     "unmatched-rule",
-    "A rule names a tool, a distribution, or an argument of a tool, that does not exist, so it has no effect.",
+    "A rule names a tool, a distribution, or an argument that does not exist, so it has no effect.",
     "Correct the name.",
 )
 BARE_TOOL_NAME = Code(
     "bare-tool-name",
-    "A policy file allows a tool, or exempts it from a deny, by a name without its distribution. Any distribution can "
-    "have a tool of that name, so it means the one that is called after the tool (`strands-tool-NAME`), a glob none.",
-    "Write the distribution too: DISTRIBUTION/NAME",
+    "A policy file allows a tool, or exempts it from a deny, by a name without its distribution; it "
+    "means the tool of `strands-tool-NAME` only, and a glob means none.",
+    "Write DISTRIBUTION/NAME.",
 )
 
 # After so many warnings no other rule is looked at.

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 TOOL_CYCLE = Code(
     "tool-cycle",
-    "A tool contains itself, or contains tools too many levels deep.",
-    "Remove one of them; give an agent that is a tool a list of `tools`.",
+    "A tool contains itself, or tools too many levels deep.",
+    "Remove one; give an agent that is a tool a list of `tools`.",
 )
 
 # How deep tools may be made of tools; agents that call agents that call agents cost more with each level.

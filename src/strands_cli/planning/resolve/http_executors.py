@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 PLAIN_CREDENTIAL = Code(
     "plain-credential",
-    "A header that usually carries a credential has its value in the workflow, where every reader sees it.",
-    "Declare the value under `env.secrets`, and write `${secrets.NAME}` in its place.",
+    "A header for credentials has its value in the workflow, where every reader sees it.",
+    "Declare it under `env.secrets`, and write `${secrets.NAME}`.",
 )
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

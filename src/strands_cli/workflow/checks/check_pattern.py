@@ -29,8 +29,8 @@ CONCURRENT_MEMORY = Code(
 )
 LOST_CONVERSATION = Code(
     "lost-conversation",
-    "An agent without `memory` comes again, and its message has nothing of what was before.",
-    "Give it what it has to know in `input`, or write `memory: run`; `memory: step` says that it needs none.",
+    "An agent without `memory` comes again, and its message has nothing of its earlier steps.",
+    "Put what it must know into `input`, or write `memory: run`, or `memory: step` where it needs none.",
 )
 
 

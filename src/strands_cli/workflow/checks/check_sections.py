@@ -33,8 +33,8 @@ from strands_cli.yaml_files.document import escape
 
 GRPC_PORT = Code(
     "grpc-port",
-    "Traces are meant to go by gRPC, by their port or by a variable of the environment, and are sent over HTTP.",
-    "Write the collector's port for OTLP over HTTP, which is usually 4318.",
+    "Traces are meant to go by gRPC, by a port or a variable, and are sent over HTTP.",
+    "Write the collector's port for OTLP over HTTP, usually 4318.",
 )
 
 _GRPC = re.compile(r":4317(?=/|$)")

@@ -136,24 +136,24 @@ def _lacking(schema: Mapping[str, Any], parts: Path) -> tuple[int, list[str], bo
 
 UNKNOWN_STATUS = Code(
     "unknown-status",
-    "A template or a condition compares a status with a word that no step ever has.",
-    "Write one of the words: completed, failed, skipped, not_executed.",
+    "A template or a condition compares a status with a word that no step has.",
+    "Write completed, failed, skipped or not_executed.",
 )
 STATUSES = ("completed", "failed", "skipped", "not_executed")
 WHOLE_RESULT = Code(
     "whole-result",
-    "A template prints a whole result, with the names of its fields, in place of its text.",
+    "A template prints a whole result, with the names of its fields, not its text.",
     "Write `.response` behind it, or `| tojson`.",
 )
 PYTHON_BOOLEAN = Code(
     "python-boolean",
-    "A template prints a boolean input as Python has it: `True` or `False`.",
-    "Write `| lower` behind it for `true` or `false`; or `{% if %}` for words of your own.",
+    "A template prints a boolean input as `True` or `False`.",
+    "Write `| lower` behind it, or `{% if %}` for words of your own.",
 )
 PRINTS_NONE = Code(
     "prints-none",
-    "A template prints an optional input without a default, which is the word `None` where the input has no value.",
-    "Give the input a default, or write `{{ NAME or '' }}`.",
+    "A template prints an optional input without a default, which is `None` where it has no value.",
+    "Give it a default, or write `{{ NAME or '' }}`.",
 )
 _RESULTS = ("steps", "tasks", "nodes", "branches", "workers")
 _ARGUMENT = re.compile(r"/(input|vars)/")
@@ -236,8 +236,8 @@ UNDECLARED_VARIABLE = Code(
 _RAW_FIX = "put what is meant as text between `{% raw %}` and `{% endraw %}`"
 SINGLE_BRACES = Code(
     "single-braces",
-    "A text has `{name}` with the name of an input or of another value that templates know, and stays as it is.",
-    "Write `{{ name }}`, or `{{ '{name}' }}` where the text is meant so.",
+    "A text has `{name}` with a name that templates know, and stays as it is.",
+    "Write `{{ name }}`, or `{{ '{name}' }}` for that text.",
 )
 # A lone word in braces that is not part of a larger form, and the templates of a text, which have braces of their own.
 _SINGLE = re.compile(r"(?<![\w{$\\%}])\{[ \t]*([A-Za-z_]\w*)[ \t]*\}(?!\})")

@@ -47,13 +47,13 @@ from strands_cli_dev.adoption.upstream_patch import write_patch
 
 NOTHING_TO_ADOPT = Code(
     "nothing-to-adopt",
-    "A distribution has no tools that can be adopted, declares them itself, or is not installed.",
+    "A distribution has no tools to adopt, declares them itself, or is not installed.",
     "Correct the name, or use what the message names.",
 )
 ADOPTION_DENIED = Code(
     "adoption-denied",
     "Policy denies a tool that is to be adopted.",
-    "Have the rule changed, or leave the tool out: strands plugin adopt DIST --tool OTHER",
+    "Have the rule changed, or leave it out: strands plugin adopt DIST --tool OTHER",
     21,
 )
 

@@ -16,11 +16,11 @@ from strands_cli_dev.adoption.python_files import MAX_MODULES, PythonFile, find_
 TOO_MUCH_TO_ADOPT = Code(
     "too-much-to-adopt",
     "A distribution has more modules or tools than are looked through.",
-    "Name the tools that you need: strands plugin adopt DIST --tool NAME",
+    "Name the tools: strands plugin adopt DIST --tool NAME",
 )
 TWO_OF_ONE_NAME = Code(
     "two-of-one-name",
-    "A distribution has several tools of one name, of which only one can have it.",
+    "A distribution has several tools of one name.",
     "Give one an alias: strands plugin adopt DIST --tool ENTRY=ALIAS",
 )
 

@@ -10,7 +10,7 @@ from strands_cli_dev.adoption.candidates import Candidate, Survey, word_of
 
 NOT_ADOPTABLE = Code(
     "not-adoptable",
-    "A tool is named that the distribution does not have, or that cannot be adopted as it is.",
+    "A named tool is not in the distribution, or cannot be adopted as it is.",
     "Correct the name, or do what the message says.",
 )
 

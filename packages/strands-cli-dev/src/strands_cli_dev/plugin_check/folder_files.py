@@ -12,18 +12,18 @@ from strands_cli.api import Code, Finding, PortableFile, Where
 
 PACKAGE_LINK = Code(
     "package-link",
-    "A folder of workflows has a link that leads out of it, or a file that is not a regular one.",
+    "A folder of workflows has a link that leads out of it, or a file that is not regular.",
     "Replace it by the file itself.",
 )
 PACKAGE_TOO_LARGE = Code(
     "package-too-large",
-    "A folder of workflows has more files or bytes than a package of workflows may have.",
-    "Move what no workflow reads out of the folder.",
+    "A folder of workflows has more files or bytes than a package may have.",
+    "Move out what no workflow reads.",
 )
 PACKAGE_SECRET = Code(
     "package-secret",
-    "A folder of workflows has a file whose name or content looks like a credential.",
-    "Remove it, replace the credential where it is used, and name it in `env.secrets` instead.",
+    "A folder of workflows has a file that looks like a credential, by its name or its content.",
+    "Remove it, replace the credential, and name it in `env.secrets`.",
 )
 
 MAX_FILES = 1_000

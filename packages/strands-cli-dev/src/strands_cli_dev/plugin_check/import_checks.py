@@ -28,7 +28,7 @@ IMPORT_LEAVES_THREAD = Code(
 IMPORT_CHANGES_PROCESS = Code(
     "import-changes-process",
     "Importing a plugin changes the current directory, sys.path or the environment.",
-    "Leave them as they are: other tools run in the same process.",
+    "Leave them: other tools run in the same process.",
 )
 
 SLOW_SECONDS = 1.0

@@ -16,12 +16,12 @@ from strands_cli_dev.plugin_check.plugin_project import PluginProject
 
 PACKAGE_EMPTY = Code(
     "package-empty",
-    "A folder that a package declares has no workflow, no agent or no skill, as its group says.",
+    "A folder that a package declares has no workflow, agent or skill of its group.",
     "Put the file into the folder, or remove the entry point.",
 )
 PACKAGE_OUTSIDE = Code(
     "package-outside",
-    "A workflow of a package reads a file that is not in its own folder, so it is not there once it is installed.",
+    "A workflow of a package reads a file outside its own folder, which is not installed with it.",
     "Move the file into the folder of the workflow.",
 )
 PACKAGE_REQUIRES = Code(

@@ -23,9 +23,8 @@ BAD_METADATA = Code(
 )
 PLUGIN_NAME = Code(
     "plugin-name",
-    "A plugin's distribution name does not begin with strands-tool-, or strands-flow- for workflows, so a user cannot "
-    "guess it.",
-    "Rename it, if it is not published yet.",
+    "A plugin's name does not begin with strands-tool-, or strands-flow- for workflows, so users cannot guess it.",
+    "Rename it, unless it is published.",
 )
 MANIFEST_NOT_PACKAGED = Code(
     "manifest-not-packaged",

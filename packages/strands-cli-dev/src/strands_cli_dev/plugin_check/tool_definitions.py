@@ -39,7 +39,7 @@ CONTRADICTING_HINTS = Code(
 )
 MISSING_CAPABILITIES = Code(
     "missing-capabilities",
-    "A tool does not declare its capabilities, so policy rules assume that it has all of them.",
+    "A tool does not declare its capabilities, so rules assume that it has all.",
     "Declare `capabilities`; {} declares that it has none.",
 )
 BAD_CAPABILITIES = Code(
@@ -49,14 +49,14 @@ BAD_CAPABILITIES = Code(
 )
 BAD_RESOURCES = Code(
     "bad-resources",
-    "A tool's `resources` do not have the required form, so its calls wait for each other, and rules on files "
-    "and hosts deny it, more than necessary.",
+    "A tool's `resources` do not have the required form, so its calls wait for each other, and "
+    "rules on files and hosts deny it more often.",
     "Write them as the manifest's page describes.",
 )
 BAD_ENGINES = Code(
     "bad-engines",
-    "A tool's `engines` does not name a function of the tool's own package, so `strands doctor` cannot ask it.",
-    "Write it as `module:function`, as the manifest's page describes.",
+    "A tool's `engines` does not name a function of its own package.",
+    "Write `module:function`, as the manifest's page describes.",
 )
 BAD_REQUIREMENT = Code(
     "bad-requirement", "A tool's `requires` has an unknown form, so it can never be met.", "Correct the requirement."
@@ -69,8 +69,8 @@ BAD_EXAMPLE = Code(
 
 BAD_FAMILY = Code(
     "bad-family",
-    "A tool's `family` or `category` is not a word by which tools can be listed and named.",
-    "Write a word such as `files`, with which `native:files.*` names the tools.",
+    "A tool's `family` or `category` is not a word by which tools can be named.",
+    "Write a word such as `files`, for `native:files.*`.",
 )
 
 MAX_DESCRIPTION = 1024

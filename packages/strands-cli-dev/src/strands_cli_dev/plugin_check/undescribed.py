@@ -16,7 +16,7 @@ from strands_cli_dev.plugin_check.tool_definitions import check_declared
 
 NOT_CHECKED = Code(
     "not-checked",
-    "A tool has no manifest, and its source does not show its definition, so nothing of it was checked.",
+    "A tool has no manifest, and its source does not show its definition, so it was not checked.",
     "Check it by importing it: strands plugin check --import",
 )
 

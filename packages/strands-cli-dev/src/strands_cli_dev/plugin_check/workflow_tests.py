@@ -24,7 +24,7 @@ PACKAGE_TEST_FAILED = Code(
 PACKAGE_UNTESTED = Code(
     "package-untested",
     "A workflow or an agent of a package has no test that can run here.",
-    "Put a recording beside it: strands run FILE --provider NAME --model NAME --record STEM.recording.yaml",
+    "Record one: strands run FILE --provider NAME --model NAME --record STEM.recording.yaml",
 )
 
 # What runs the tests of agents.

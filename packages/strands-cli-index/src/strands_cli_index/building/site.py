@@ -21,13 +21,13 @@ from strands_cli_index.reading.site_files import FORMAT, KIND, MAX_BYTES, SEARCH
 
 WHEEL_LEFT_OUT = Code(
     "wheel-left-out",
-    "A file of a wheelhouse is not in the index that was built: it is not a wheel, or states another one than it is.",
-    "Build or download it again, or remove it from the folder.",
+    "A file of a wheelhouse is not in the index: it is not a wheel, or not the one that its name states.",
+    "Build or download it again, or remove it.",
 )
 PROOF_UNREAD = Code(
     "proof-unread",
-    "An index states wheels as unverified, since what lies beside them as proof cannot be verified on this machine.",
-    'Install what verifies it, and build again: pip install "strands-cli[attestations]"',
+    "An index states wheels as unverified, since this machine cannot verify the proofs beside them.",
+    'Install this, and build again: pip install "strands-cli[attestations]"',
 )
 
 MAX_WHEELS = 20_000

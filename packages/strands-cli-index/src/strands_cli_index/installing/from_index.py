@@ -17,7 +17,7 @@ from strands_cli_index.reading.web_server import unreachable
 
 INDEX_UNTRUE = Code(
     "index-untrue",
-    "A wheel is not the one that the plugin index states: its digest, its name or its version differs.",
+    "A wheel has another digest, name or version than the plugin index states.",
     "Do not install it; report it to the publisher of the index.",
     21,
 )

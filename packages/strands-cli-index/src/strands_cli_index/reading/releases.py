@@ -31,7 +31,7 @@ INDEX_LACKS = Code(
 )
 INDEX_CONFLICT = Code(
     "index-conflict",
-    "Two plugin indexes have different files of one version, or state different publishers of one name.",
+    "Two plugin indexes have different files of one version, or different publishers of one name.",
     "Name the one that you mean: --index URL",
     21,
 )

@@ -10,17 +10,17 @@ from strands_cli.api import Code, Finding, InvalidInput, Where
 
 BAD_INDEX = Code(
     "bad-index",
-    "A file of a plugin index is not what an index has: it is not JSON, too large, or a field of it is wrong.",
+    "A file of a plugin index is not JSON, too large, or has a wrong field.",
     "Ask its publisher to build it again: strands plugin index build WHEELHOUSE -o SITE",
 )
 INDEX_VERSION = Code(
     "index-version",
-    "A plugin index has a format that this version of strands-cli does not read.",
-    "Upgrade strands-cli, or have the index built with a version that it names.",
+    "A plugin index has a format that this strands-cli does not read.",
+    "Upgrade strands-cli, or have the index built for it.",
 )
 INDEX_UNREACHABLE = Code(
     "index-unreachable",
-    "A plugin index cannot be read: there is no such folder, or its server does not answer as one.",
+    "A plugin index cannot be read: no such folder, or no index at the address.",
     "Check the folder or the address, and the network.",
     18,
 )

@@ -27,13 +27,13 @@ from strands_cli_migrate.earlier.versions import PRESENT, version_problem
 
 PROMPT_AS_TEXT = Code(
     "prompt-as-text",
-    "A prompt of the earlier format has many names that nothing defines, and is sent as it is written.",
+    "A prompt of the earlier format has many names that nothing defines, and is sent as written.",
     "Put examples of templates between `{% raw %}` and `{% endraw %}`.",
 )
 NOT_TRANSLATED = Code(
     "not-translated",
-    "A part of a file of the earlier format may mean something else in the present format.",
-    "Look at the part, and write what it shall mean.",
+    "A part of a file of the earlier format may mean something else in the present one.",
+    "Write what it shall mean.",
 )
 _RAW = "put what is meant as text between `{% raw %}` and `{% endraw %}`"
 _BUDGETS = ("max_steps", "max_tokens", "max_model_calls", "max_tool_calls", "max_cost_usd", "max_duration_s")
