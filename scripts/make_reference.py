@@ -5,7 +5,6 @@ Usage: python scripts/make_reference.py [--check]
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import re
@@ -47,15 +46,15 @@ MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 
 FINDINGS_INTRODUCTION = """# Findings
 
-Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. Scripts may rely on the codes: new
-ones are added, and none is renamed. An error means exit code 3 where no other is written.
+Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. Scripts may rely on the codes:
+new ones are added, and none is renamed. An error means exit code 3 where no other is written.
 
 `python scripts/make_reference.py` makes this page from the declarations.
 """
 
 
 def findings_page() -> str:
-    """Return the page of all finding codes as Markdown: those of the core, then of each distribution, by their names."""
+    """Return the page of all finding codes as Markdown: those of the core, then of each distribution."""
     declared = {"strands-cli": codes_by_file()}
     declared |= {place.parents[1].name: codes_by_file(place) for place in sorted(CLONE.glob("packages/*/src/*"))}
     parts = [FINDINGS_INTRODUCTION]
