@@ -25,13 +25,13 @@ def main() -> None:
         code = 130
     end_despite_threads(code)
     # Otherwise the interpreter's last collections look at every object: a quarter of a cold command. The system frees
-    # the memory, and all that has to be closed is closed by now.
+    # the memory, and everything to close is closed by now.
     gc.freeze()
     sys.exit(code)
 
 
 def _answer(arguments: list[str]) -> int:
-    """Return the exit code; what needs no parser runs without importing Typer, which takes 70 ms."""
+    """Return the exit code; calls that need no parser run without importing Typer, which takes 70 ms."""
     if arguments[:1] and arguments[0] in VERSION_ARGUMENTS:
         from strands_cli.__about__ import __version__
 
@@ -98,8 +98,8 @@ def end_despite_threads(code: int) -> None:
 def open_missing_streams() -> None:
     """Open the null device in place of a stdin, stdout or stderr that the caller has closed.
 
-    Otherwise Python has None there, and the next file that is opened gets the free descriptor: what a tool prints
-    would be written into the journal of a run.
+    Otherwise Python has None there, and the next opened file gets the free descriptor: the output of a tool would be
+    written into the journal of a run.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is not None:

@@ -1,4 +1,4 @@
-"""Work that is left until a command has printed its result and its errors."""
+"""Work to do after a command has printed its result and its errors."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def do_what_is_left() -> None:
             work()
         except KeyboardInterrupt:
             _left.clear()
-        except Exception as error:  # noqa: BLE001 - what the command was for is done
+        except Exception as error:  # noqa: BLE001 - the work of the command is done
             say(f"warning: after the end: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""What others print while this program works: tools, their child processes, C libraries, loggers and warnings.
+"""Output of others while this program works: tools, their child processes, C libraries, loggers and warnings.
 
 Only results reach stdout, and nothing reaches the terminal without being redacted and escaped.
 """
@@ -51,13 +51,13 @@ def run_to_end(
 
     The first Ctrl-C, SIGTERM or SIGHUP (a closed terminal) cancels it, and the journal stores that. Ctrl-C again ends
     the process at once, as does any signal after Ctrl-C, and `STOP_GRACE_S` seconds without an effect; supervisors
-    often send SIGTERM and SIGHUP twice, or both, so these do not shorten a stop that has begun.
+    often send SIGTERM and SIGHUP twice, or both, so these do not shorten a begun stop.
 
     Args:
         start: Returns the coroutine.
-        before_notice: Returns what is written before the line about the first signal.
+        before_notice: Returns the bytes to write before the line about the first signal.
         reserves_streams: Whether stdin and stdout are for this program only while it works: tools read nothing, and
-            what they print becomes lines on stderr. At most once in a process.
+            their output becomes lines on stderr. At most once in a process.
 
     Raises:
         Interrupted: Ctrl-C.
@@ -143,10 +143,10 @@ async def _wait(task: asyncio.Task[Result]) -> Result:
 
 @contextlib.contextmanager
 def _handlers(stopped: list[int], before_notice: Callable[[], bytes]) -> Iterator[list[Callable[[], Any]]]:
-    """Let signals stop the work: each is added to `stopped`, and the first one calls what the block has added.
+    """Let signals stop the work: each is added to `stopped`, and the first one calls the functions in the yielded list.
 
     The old handlers return afterwards, but not after a stop: a second SIGTERM would end the process, by its default,
-    while what was stopped is being reported.
+    during the report of the stopped work.
     """
     on_stop: list[Callable[[], Any]] = []
     is_main = threading.current_thread() is threading.main_thread()
@@ -207,9 +207,9 @@ class RealStreams:
 def reserved_streams(on_line: OnLine, on_error_line: OnLine = say, *, verbose: bool = False) -> Iterator[RealStreams]:
     """Reserve stdin, stdout and stderr for this program while tools, their child processes and C code run.
 
-    Their stdin is empty, so that none of them reads an answer that is meant for us. Descriptors 1 and 2 are not
-    restored, since C libraries flush when the process ends and a tool that has timed out may still print: this is for
-    the program's own process only.
+    Their stdin is empty, so that none of them reads an answer for us. Descriptors 1 and 2 are not restored, since C
+    libraries flush when the process ends and a timed-out tool may still print: this is for the program's own process
+    only.
 
     Args:
         on_line: Gets each line that they write to stdout, in a separate thread.
@@ -276,7 +276,7 @@ _stderr: _Stderr | None = None
 
 @contextlib.contextmanager
 def reserved_stderr(on_line: OnLine, *, as_json: bool = False) -> Iterator[None]:
-    """Reserve stderr for this program; what others write there goes to `on_line`, line by line.
+    """Reserve stderr for this program; output of others there goes to `on_line`, line by line.
 
     Args:
         on_line: Gets each line, in a separate thread.
@@ -350,7 +350,7 @@ class _Formatter(RedactedFormatter):
 
 
 def _log_exception(of: threading.ExceptHookArgs) -> None:
-    """Log what ended a thread of a tool."""
+    """Log the exception that ended a thread of a tool."""
     if issubclass(of.exc_type, SystemExit):
         return
     name = of.thread.name if of.thread is not None else "?"

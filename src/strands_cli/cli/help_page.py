@@ -7,13 +7,13 @@ from itertools import groupby
 from operator import attrgetter
 from shutil import get_terminal_size
 
-# Lines that are longer are hard to read.
+# Longer lines are hard to read.
 MOST_COLUMNS = 100
 UNLIMITED = 10_000
 # A description with fewer columns is below its name, indented by `BELOW`.
 FEWEST_COLUMNS, BELOW = 26, 6
 PLUGIN_HEADING = "Of installed plugins:"
-# The width of the names of the core's commands, and what follows its list.
+# The width of the names of the core's commands, and the text after its list.
 _NAMES = 14
 # The widest column of the names of plugins' commands: the line of a longer name has its description after it.
 _MOST_NAMES = 24
@@ -29,7 +29,7 @@ def stored_page() -> str:
 
 
 def plugin_section(prefix: str = "") -> str:
-    """Return the part of the page that has the commands of installed distributions; nothing without any.
+    """Return the part of the page with the commands of installed distributions; nothing without any.
 
     Args:
         prefix: The group whose commands are listed, with a dot: `runs.`; the program's own without one.
@@ -48,13 +48,13 @@ def plugin_section(prefix: str = "") -> str:
 
 
 def fitted(page: str) -> str:
-    """Return a page whose lines are not longer than the terminal; what continues a description is below it."""
+    """Return a page whose lines fit the terminal; the rest of a description is below its beginning."""
     columns = min(get_terminal_size().columns, MOST_COLUMNS)
     return "".join(f"{part}\n" for line in page.splitlines() for part in _folded(line, columns))
 
 
 def _folded(line: str, columns: int) -> list[str]:
-    """Return a line in parts; a word that is longer than a line is not cut.
+    """Return a line in parts; a word longer than a line is not cut.
 
     A description stays beside its name, or begins below it where that would leave it too few columns.
     """
@@ -74,7 +74,7 @@ def _folded(line: str, columns: int) -> list[str]:
 def _start_of_text(line: str) -> int:
     """Return where the text of a line begins: after the name that two spaces separate from it, if there is one.
 
-    A line that is indented more than names are has no name: it describes the line above it.
+    A line indented more than names has no name: it describes the line above it.
     """
     start = len(line) - len(line.lstrip())
     gap = line.find("  ", start) if 0 < start < BELOW else -1

@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-# The module of pydantic that looks for plugins; it imports `importlib.metadata`, which is 5 % of a cold command.
+# The module of pydantic that looks for plugins; it imports `importlib.metadata`, 5 % of a cold command.
 LOADER = "pydantic.plugin._loader"
 
 
@@ -22,7 +22,7 @@ def disable_pydantic_plugins() -> None:
 
 
 class _NoPlugins(ModuleType):
-    """What pydantic asks for its plugins: there are none; all else is asked of the module itself."""
+    """Pydantic's loader of plugins, without plugins; every other attribute is the module's own."""
 
     @staticmethod
     def get_plugins() -> tuple[()]:

@@ -1,4 +1,4 @@
-"""A question to a person as lines: what it asks, the call with all of its arguments, what an answer means."""
+"""A question to a person as lines: its text, the call with all of its arguments, the meaning of an answer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _default(question: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _arguments(call: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each argument; in place of a new content what it changes."""
+    """Yield each argument; in place of a new content its difference."""
     diff = call.get("diff")
     if unseen := call.get("unseen"):
         yield f"it {unseen}"
@@ -87,7 +87,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _details(call: Mapping[str, Any]) -> Iterator[str]:
-    """Yield who asks, what the tool really is, why it asks, and the arguments as JSON."""
+    """Yield the agent that asks, the true reference of the tool, the reason for asking, and the arguments as JSON."""
     named = {"tool": "tool", "reference": "it is", "distribution": "from", "agent": "called by", "reason": "asks since"}
     yield from (f"{title + ':':12}{one_line(str(call[name]))}" for name, title in named.items() if call.get(name))
     if call.get("needs_terminal"):

@@ -83,7 +83,7 @@ def wrapped(line: str, columns: int, indent: str = "", *, breaks_words: bool = T
 
     Args:
         indent: Before every row but the first.
-        breaks_words: Whether a word that is longer than a row is broken; else it stays whole, as does a command, so
+        breaks_words: Whether a word longer than a row is broken; else it stays whole, as does a command, so
             that a person can copy it, and only a row of such a word is longer.
     """
     if len(line) <= columns // 2 or width_of(line) <= columns:
@@ -120,9 +120,9 @@ def _words(line: str, *, whole: bool) -> list[tuple[str, str]]:
 
 _RESET = "\x1b[0m"
 BOLD, FAINT, RED, GREEN, YELLOW, CYAN = (f"\x1b[{code}m" for code in ("1", "2", "1;31", "32", "33", "36"))
-# Where the text of a fix begins: no line of ours does, so nothing that is continued there looks like one.
+# Where the text of a fix begins: no line of ours does, so no continuation there looks like one.
 _CONTINUED = 7
-# What precedes each line of a text from outside; its rows have it too.
+# The mark before each line of a text from outside; its rows have it too.
 _MARK = re.compile(r" *[|>] ")
 _COLUMN = re.compile(r"(?<=\S) {2,}(?=\S)")
 _LABEL = re.compile(r"(?:  )?[\w-][\w -]{0,14}: {1,}(?=\S)")
@@ -226,7 +226,7 @@ def _spans(row: str) -> str:
 
 
 def _indent_of(line: str, columns: int) -> str:
-    """Return what precedes the second row of a line and those after it: its mark, or spaces up to its last column."""
+    """Return the indent of the second row of a line and those after it: its mark, or spaces up to its last column."""
     if mark := _MARK.match(line):
         return mark[0]
     starts = [found.end() for found in _COLUMN.finditer(line) if found.end() <= columns // 2]

@@ -107,7 +107,7 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _request(options: Mapping[str, Any]) -> RunRequest:
-    """Return the request that the options of a command state; the run itself reports what hook plugins print."""
+    """Return the request in the options of a command; the run itself reports the output of hook plugins."""
     from strands_cli.cli.commands.command_options import Chosen
     from strands_cli.planning.run_request import options as of_requests
 
@@ -124,7 +124,7 @@ def _of_tool(name: str, folder: Path, policy: Path | None) -> UsedFiles:
 
 
 def _of_workflow(spec: str, request: RunRequest, before: UsedFiles | None) -> UsedFiles:
-    """Return what a run depends on; of a workflow with mistakes its files, and what an earlier look found."""
+    """Return the files of a run; of a workflow with mistakes its own files, and those of an earlier look."""
     from strands_cli import app
     from strands_cli.catalog.catalog import discover_catalog
 

@@ -1,1 +1,1 @@
-"""The commands: what they share, and the short ones, one module each."""
+"""The commands: their shared parts, and the short ones, one module each."""

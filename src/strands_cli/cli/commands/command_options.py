@@ -32,7 +32,7 @@ SPEC = Annotated[str, SPEC_ARGUMENT]
 
 
 def run_argument(name: str, text: str = "The run's id, the start of it, or `last`.", *, has_parts: bool = False) -> Any:
-    """Return what Typer reads for an argument that names a stored run; a shell completes it.
+    """Return Typer's description of an argument that names a stored run; a shell completes it.
 
     Args:
         name: How the help calls it, such as `RUN`.
@@ -55,14 +55,14 @@ INDEX = Annotated[
     typer.Option("--index", metavar="URL|DIR", help="Look here, not in the configured indexes; 'pip' is that of pip."),
 ]
 
-# What typer reads for the inputs, which no command line has in the type of their field.
+# Typer's types of the inputs, which no command line has in the type of their field.
 _INPUTS: dict[str, Any] = {"variables": list[str], "values": list[Path]}
 
 Command = Callable[..., Any]
 
 
 class Log(StrEnum):
-    """What stderr is."""
+    """The form of stderr."""
 
     TEXT = "text"
     JSON = "json"
@@ -83,7 +83,7 @@ class ShownFlags:
 
         @property
         def log(self) -> str:
-            """What stderr is: a value of `Log`."""
+            """The form of stderr: a value of `Log`."""
 
     def logged(self) -> AbstractContextManager[None]:
         """Write the log to stderr in the form that was chosen while the command works."""
@@ -175,14 +175,14 @@ class Chosen:
         return RunRequest(**{**converted(self.typed), **inputs}, tell=say)
 
     def again(self) -> Chosen:
-        """Return what commands that continue a stored run let a person change, except where artifacts go."""
+        """Return the options of commands that continue a stored run, except the folder of artifacts."""
         every = {name: value for name, value in self.typed.items() if options()[name].again and name != "out_dir"}
         # A command that starts a run has the defaults where nothing was typed.
         return Chosen({name: value for name, value in every.items() if value != _default(name, again=False)})
 
     @property
     def permits(self) -> bool:
-        """Whether it says what happens to calls that would ask."""
+        """Whether it decides calls that would ask."""
         return any(self.typed.get(name) for name in ("allow", "yes", "deny"))
 
     def changes(self) -> dict[str, Any]:
@@ -196,14 +196,14 @@ class Chosen:
         # A run that was detached stays detached, so that its questions wait; but a person at a terminal can be asked.
         if is_interactive():
             changes.setdefault("detach", False)
-        elif changes.get("detach"):  # what waits is not denied, whatever was chosen before
+        elif changes.get("detach"):  # waiting calls are not denied, whatever was chosen before
             changes.setdefault("deny", False)
         place = chosen_place(typed.get("runs_dir"), typed.get("store"))
         return {**changes, "runs_dir": place.directory, "store": place.address or None, "tell": say}
 
 
 def option_of(name: str, *, again: bool = False) -> Any:
-    """Return what typer reads for one field of the request; `again` is for commands that continue a stored run."""
+    """Return Typer's description of one field of the request; `again` is for commands that continue a stored run."""
     one = options()[name]
     kind = _INPUTS.get(name) or _types_of_request()[name]
     if get_origin(kind) is tuple:
@@ -300,6 +300,6 @@ def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 def _default(name: str, *, again: bool) -> Any:
-    """Return the default of an option; None for a command that continues a run, which has what was stored."""
+    """Return the default of an option; None for a command that continues a run, which has stored values."""
     default = None if again else default_of(name)
     return list(default) if isinstance(default, (tuple, dict)) else default

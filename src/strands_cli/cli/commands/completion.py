@@ -12,8 +12,8 @@ from strands_cli.cli.output.results import print_response
 VARIABLE = "_STRANDS_COMPLETE"
 # The script sets the variable when it requests completions. Typer's preparation for that takes 40 ms.
 COMPLETING = VARIABLE in os.environ
-# Typer's scripts complete no part of a word: bash splits words at colons and equals signs too, and replaces only what
-# follows the last of them, and zsh and fish compare the value of `--option=value` with the whole word.
+# Typer's scripts complete no part of a word: bash splits words at colons and equals signs too, and replaces only the
+# text after the last of them, and zsh and fish compare the value of `--option=value` with the whole word.
 _SCRIPTS = {
     "bash": r"""
 _strands_completion() {

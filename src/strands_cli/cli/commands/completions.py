@@ -1,4 +1,4 @@
-"""What a shell completes beside commands and options: files, tools, providers, runs and their keys, distributions."""
+"""Shell completions beside commands and options: files, tools, providers, runs and their keys, distributions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import typer
 if TYPE_CHECKING:
     from strands_cli.engine.store_port import RunStore
 
-# A name, with what it means, which shells that can show beside it.
+# A name, with its meaning, which some shells show beside it.
 Offer = str | tuple[str, str]
 Names = Callable[[str, Mapping[str, Any]], Iterable[Offer]]
 Complete = Callable[[typer.Context, str], list[Offer]]
 
-# A shell script evaluates what is offered, and names come from files and from installed distributions.
+# A shell script evaluates the offered names, and they come from files and from installed distributions.
 _SAFE = re.compile(r"[\w.:/@#+=*-]+")
 _NOT_SHOWN = re.compile(r"[^\w ,./@+=-]+")
 _DEPTH, _MOST, _WIDTH = 4, 200, 80
@@ -26,7 +26,7 @@ _YAML = (".yaml", ".yml")
 
 
 def completer(names: Names) -> Complete:
-    """Return what Typer calls for completions: it offers the safe names that begin with what was typed.
+    """Return a completion function for Typer: it offers the safe names that begin with the typed text.
 
     Args:
         names: Takes the word so far and the options typed before it, and yields names. After an option without its
@@ -68,7 +68,7 @@ def _packaged(incomplete: str, *kinds: str) -> Iterator[str]:
 
 
 def _specs(incomplete: str, *kinds: str) -> Iterator[str]:
-    with contextlib.suppress(OSError):  # what was typed need not begin with a folder
+    with contextlib.suppress(OSError):  # the typed text need not begin with a folder
         yield from _files(_YAML, incomplete)
     yield from _packaged(incomplete, *kinds)
 
@@ -184,7 +184,7 @@ def statuses(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _keys(choose: Callable[[Any], Iterable[Any]]) -> Complete:
-    """Return what offers keys of the run that was typed: those of the rows that `choose` takes from its journal."""
+    """Return the completion of keys of the typed run: those of the rows that `choose` takes from its journal."""
 
     def names(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
         with _store(typed) as store:
@@ -215,7 +215,7 @@ def _store(typed: Mapping[str, Any]) -> contextlib.AbstractContextManager[RunSto
 
 
 def _of_tools(field: str) -> Complete:
-    """Return what offers the values of a field of the installed tools."""
+    """Return the completion of values of a field of the installed tools."""
 
     def names(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
         from strands_cli.catalog.catalog import discover_catalog
@@ -227,7 +227,7 @@ def _of_tools(field: str) -> Complete:
 
 @completer
 def topics(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what `explain` takes: workflow files, codes, pages, and `policy`."""
+    """Yield the arguments of `explain`: workflow files, codes, pages, and `policy`."""
     from strands_cli.cli.commands.explain_pages import PAGES
     from strands_cli.cli.output.codes import declared_codes
 
@@ -241,7 +241,7 @@ packaged = completer(lambda incomplete, _: _packaged(incomplete, "workflow", "ag
 server_files = completer(lambda incomplete, _: _files((*_YAML, ".json"), incomplete))
 json_files = completer(lambda incomplete, _: _files((".json",), incomplete))
 families, categories, distributions = map(_of_tools, ("family", "category", "distribution"))
-# Of a stored run: what waits for an answer, what was cut off, and its steps.
+# Of a stored run: its waiting questions, its interrupted calls, and its steps.
 questions, decisions = _keys(_questions), _keys(_decisions)
 steps = _keys(lambda journal: (row for kind in ("step", "human") for row in journal.rows(kind) if "/" not in row.key))
 keys = _keys(lambda journal: journal.rows())

@@ -1,4 +1,4 @@
-"""The command `explain`: what a workflow does, what policy decides about a tool and why, what a code means."""
+"""The command `explain`: the steps of a workflow, the decision of policy on a tool, the meaning of a code."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _explain_one(what: str, ref: str | None, *, more: bool, policy: Path | None,
 
 
 def explain_code(name: str, codes: Mapping[str, Code], *, as_json: bool) -> None:
-    """Print what a code means and what to do.
+    """Print the meaning of a code and the remedy.
 
     Raises:
         UsageError: There is no such code.
@@ -122,7 +122,7 @@ def _explain_page(name: str, *, as_json: bool) -> None:
 
 
 def _explain_exit(number: int, codes: Iterable[Code], *, as_json: bool) -> None:
-    """Print what an exit code means and which findings cause it."""
+    """Print the meaning of an exit code and the findings that cause it."""
     from strands_cli.errors import exit_code_meanings
 
     meanings = {int(code): meaning for code, meaning in exit_code_meanings().items()}

@@ -36,7 +36,7 @@ _LIMITS = {
     "cost_usd": "{:g} US dollars",
     "duration_s": "{:g} s",
 }
-# The labels of a pattern's edges that are not conditions.
+# The labels of edges without a condition.
 _LABELS = {"else": "otherwise", "revise": "while no draft is accepted"}
 _TEXT = 160
 
@@ -49,7 +49,7 @@ def is_spec(what: str) -> bool:
 
 
 def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
-    """Print what a workflow does, and what prevents it from running here.
+    """Print the steps and limits of a workflow, and the findings that prevent it from running here.
 
     Raises:
         StrandsCliError: The workflow is invalid.

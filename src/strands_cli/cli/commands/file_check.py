@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from strands_cli.workflow.model import Loaded, WorkflowSpec
 
 
-# The workflows and agents in a folder and the folders in it: what `strands validate DIR` checks.
+# The workflows and agents below a folder, for `strands validate DIR`.
 
 
-# Folders of other people's files: environments, and what package managers and builds write.
+# Folders of other people's files: environments, and the output of package managers and builds.
 _OTHERS = frozenset({"node_modules", "site-packages", "__pycache__"})
 _MEANT = re.compile(r"^[\"']?(pattern|agents|prompt)[\"']?\s*:", re.MULTILINE)
 
 
 class FoundFile(NamedTuple):
-    """A file to check: its path as it is shown, and what it is."""
+    """A file to check: its path as it is shown, and its kind."""
 
     name: str
     kind: Literal["workflow", "agent"]
@@ -98,7 +98,7 @@ MOST_USES = 200
 
 
 class Checked(NamedTuple):
-    """What is found in one file: findings, an exit code, and what it uses of the machine."""
+    """The result for one file: findings, an exit code, and its uses of the machine."""
 
     name: str
     findings: tuple[Finding, ...]
@@ -122,7 +122,7 @@ def _checked(name: str) -> Iterator[Checked]:
 
 
 def check_agent_file(name: str) -> Checked:
-    """Return what is found in a file with one agent, as `strands atomic validate` does."""
+    """Return the findings of a file with one agent, as `strands atomic validate` does."""
     from strands_cli.app.agent_files import check_atomic
     from strands_cli.workflow.parts.agent_file import open_atomic
 
@@ -139,7 +139,7 @@ def check_agent_files(files: Sequence[str], output: Format = "text") -> int:
 
 
 def report_checked(checked: Sequence[Checked], output: Format) -> int:
-    """Report the findings of each file and what it uses of the machine; return the highest of their exit codes."""
+    """Report the findings of each file and its uses of the machine; return the highest of their exit codes."""
     from strands_cli.cli.output.messages import say, say_findings
     from strands_cli.cli.output.results import print_json, print_result
 
@@ -171,7 +171,7 @@ def _use_lines(uses: Sequence[Use]) -> list[str]:
     from strands_cli.cli.terminal_text import one_line
     from strands_cli.planning.authority_sentences import use_lines
 
-    # What a person is asked about is among those that are shown.
+    # Uses that a person is asked about are always shown.
     shown = uses if len(uses) <= MOST_USES else sorted(uses, key=lambda use: not use.asks)[:MOST_USES]
     rest = len(uses) - len(shown)
     more = [f"  And {rest} more, which --format json has."] if rest else []
@@ -190,7 +190,7 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
 
 
 def _check(name: str) -> Checked:
-    """Return what is found in one file."""
+    """Return the findings of one file."""
     from strands_cli import app
     from strands_cli.planning.name_checks import check_names
 
@@ -204,7 +204,7 @@ def _check(name: str) -> Checked:
 
 
 def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
-    """Return what a valid workflow uses of this machine, as `plan` says it, but for what hook plugins decide."""
+    """Return the uses of this machine by a valid workflow, as `plan` shows them, but for decisions of hook plugins."""
     from strands_cli.planning.data_flow.authority import may_use
 
     if loaded.spec is None or not may_use(loaded.spec):
@@ -219,7 +219,7 @@ def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
     from strands_cli.yaml_files.document_reader import folder_of
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
-    # What is installed matters to a workflow with tools.
+    # Installed distributions matter to a workflow with tools.
     installed = discover_catalog(None if _may_have_tools(loaded.spec) else (), project=folder)
     machine = without_policy(installed, load_settings())
     with contextlib.suppress(Denied):  # a mistake in a policy file is none of the workflow

@@ -69,7 +69,7 @@ def _text_of(value: str) -> str:
 
 @functools.cache
 def text_of_stdin() -> str:
-    """Return all of standard input, which is there once: a plan that is made again reads the same.
+    """Return all of standard input, which is there once: a second planning reads the same.
 
     Raises:
         ValueError: It is not text in UTF-8, or too large.
@@ -141,7 +141,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
-    """Ask on the terminal for every required input that has no value, until each answer has its type.
+    """Ask on the terminal for every required input without a value, until each answer has its type.
 
     Raises:
         UsageError: There is no terminal, or its input ended.
@@ -180,7 +180,7 @@ def _ask(name: str, spec: InputSpec) -> str:
 
 
 def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
-    """Return what is wrong with an answer, with the message that a run would give."""
+    """Return the fault of an answer, with the message that a run would give."""
     from strands_cli.planning.row_planner import resolve_inputs
     from strands_cli.workflow.sections import Inputs
     from strands_cli.yaml_files.document import Document

@@ -1,4 +1,4 @@
-"""The commands `list-supported`, from the code that implements what it lists, and `list-workflows`."""
+"""The commands `list-supported`, from the code that implements the listed parts, and `list-workflows`."""
 
 from __future__ import annotations
 

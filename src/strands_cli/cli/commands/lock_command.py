@@ -1,4 +1,4 @@
-"""The command `lock`: lock the tools that the workflows of a folder use, show what has changed since, or check it."""
+"""The command `lock`: lock the tools that the workflows of a folder use, show the changes since, or check it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _place(spec: str | None) -> tuple[Path, Path | None]:
 
 
 def _is_packaged(spec: str) -> bool:
-    """Return whether an argument names a workflow of an installed distribution, which is locked in this folder."""
+    """Return whether an argument names a workflow of an installed distribution, locked in this folder."""
     from strands_cli.workflow.packaged_listing import located
 
     return located(spec)[1] is not None
@@ -110,7 +110,7 @@ def _packaged_here(folder: Path, named: str | None) -> list[str]:
 
 
 class _Asked(NamedTuple):
-    """What a person asks of the lock.
+    """The options of the command for the lock.
 
     `mcp` starts MCP servers. `writes` writes the lock, which leaves out servers whose tools are unknown. `update` has
     the names to lock again.
@@ -122,11 +122,11 @@ class _Asked(NamedTuple):
 
 
 def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _Asked) -> Lock:
-    """Return the lock as it would be written now; warn of what it does not cover.
+    """Return the lock as it would be written now; warn of parts that it does not cover.
 
     Args:
         named: A workflow in it.
-        packaged: A workflow of an installed distribution that is run in it.
+        packaged: A workflow of an installed distribution, run in it.
     """
     from strands_cli.parts.named_parts import distributions_with_parts, parts_in_use
     from strands_cli.parts.notify_hooks import notify_part
@@ -142,7 +142,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
     # Commands are of no workflow: they are locked by their distribution's name, and stay locked.
     commands = distributions_with_parts((*asked.update, *_locked_distributions(folder)), machine.catalog.seen)
     packages = _packaged_here(folder, packaged)
-    # What differs from the lock is imported only where a person has it locked again.
+    # Parts that differ from the lock are imported only where a person has them locked again.
     try:
         with locked_again((asked.update or None) if asked.writes else ()):
             planned = plan_folder(folder, machine, named, packages, may_be_empty=bool(commands))
@@ -227,7 +227,7 @@ def _lock_again(spec: str | None) -> str:
 
 
 def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bool) -> int:
-    """Show what differs from the existing lock."""
+    """Show the differences from the existing lock."""
     from strands_cli.lock.compare import compare_locks
     from strands_cli.lock.lock_reader import lock_file, read_lock
 

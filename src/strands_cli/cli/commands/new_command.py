@@ -37,11 +37,11 @@ def new(
 ) -> None:
     """Write a new workflow of a pattern, with the line that shows editors its schema.
 
-    Without a provider it plays a recording that is written beside it, so it runs at once and offline.
+    Without a provider it plays a recording written beside it, so it runs at once and offline.
 
     Example: strands new overview --pattern parallel
     """
-    import shlex  # `--help` needs neither this nor what follows
+    import shlex  # `--help` needs neither this nor the next import
 
     from strands_cli.plugins.new_workflow import NewWorkflow, make_workflow
 

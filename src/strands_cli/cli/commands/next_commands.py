@@ -105,7 +105,7 @@ class EndNotice:
         hooks.run_ended(replace(run, watched=self._watched), context)
 
 
-# The most finished steps that are listed when a run stops.
+# The most finished steps listed when a run stops.
 MANY = 10
 
 
@@ -182,7 +182,7 @@ def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, i
                 on = f"the refusal is final; to ask again in a new run: {again}"
             if isinstance(error, (FileAtFault, CallFailed)):
                 file = str(journal.get("file"))
-                # A run that is resumed works in its own directory, which need not be the one of the person.
+                # A resumed run works in its own directory, which need not be the person's.
                 whole = str(Path(file).absolute()) if is_resumed and not file.startswith("<") else file
                 corrected = _after_correction(whole, error, run_id, place)
                 return [corrected] if isinstance(error, FileAtFault) else [on, corrected]
@@ -201,7 +201,7 @@ def _after_correction(file: str, error: FileAtFault | CallFailed, run_id: str, p
 
 
 def waiting_lines(question: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a question that waits, and what `approve` answers to it without --answer."""
+    """Return the lines of a waiting question, and the answer of `approve` to it without --answer."""
     from strands_cli.cli.question_layout import question_lines
 
     # Questions that a person decides with `resume` have no answer.

@@ -1,4 +1,4 @@
-"""The command `plan`: show what `run` would do, as text, JSON or a Mermaid diagram."""
+"""The command `plan`: show the steps of a run before it, as text, JSON or a Mermaid diagram."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _tool_document(tool: PlannedTool) -> dict[str, Any]:
 
 
 def _for_reading(tool: PlannedTool) -> list[dict[str, str]]:
-    """Return what is decided about the calls that only read, as the rules on arguments beside it are."""
+    """Return the decision on calls that only read, in the form of the rules on arguments beside it."""
     if tool.when_reading is None:
         return []
     pattern = f"{tool.name}({tool.reading_words})"

@@ -71,7 +71,7 @@ class HelpGroup(FittedHelp, TyperGroup):
         return {"Commands": list(self.commands)}
 
     def own_commands(self) -> dict[str, Any]:
-        """Return the commands that are shown, by name."""
+        """Return the shown commands, by name."""
         return {name: command for name, command in self.commands.items() if not command.hidden}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -137,7 +137,7 @@ HEADINGS = {
     "This machine": ("list-supported", "completion"),
 }
 
-# Words of other programs, with the command that does here what they do there.
+# Words of other programs, with the command that does the same here.
 SYNONYMS = {
     "help": "--help",
     "init": "new",
@@ -167,7 +167,7 @@ SYNONYMS = {
     "delete": "runs delete",
     "uninstall": "plugin uninstall",
     "version": "--version",
-    # Nothing here does what they do there, and no name that looks like them either.
+    # No command here does the same, and no name looks like them either.
     "chat": "",
     "ask": "",
     "login": "",
@@ -247,7 +247,7 @@ def _fit(app: typer.Typer) -> None:
 COMMANDS_OF_CORE = CommandTable()
 
 
-# What a process can end with: of a larger number the system keeps the last eight bits, which may be 0.
+# The highest exit code of a process: of a larger number the system keeps the last eight bits, which may be 0.
 _HIGHEST_CODE = 255
 
 
@@ -290,7 +290,7 @@ class OpenGroup(HelpGroup):
         """Return the command of a name.
 
         Raises:
-            NotEquipped: A distribution of this project that is not installed has it.
+            NotEquipped: A distribution of this project has it, and is not installed.
         """
         try:
             return super().resolve_command(ctx, args)
@@ -304,7 +304,7 @@ class OpenGroup(HelpGroup):
             raise
 
     def known_names(self) -> list[str]:
-        """Return the names to suggest from, with those of distributions of this project that are not installed."""
+        """Return the names to suggest from, also of absent distributions of this project."""
         return list(dict.fromkeys([*super().known_names(), *self._names_of_others()]))
 
     def _names_of_others(self) -> list[str]:
@@ -334,7 +334,7 @@ class Commands(OpenGroup):
         return HEADINGS
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was typed, and return what it returns.
+        """Run the typed command, and return its result.
 
         Raises:
             Interrupted: Ctrl-C; Typer would end with its code alone, and without a document for `--json`.
@@ -345,7 +345,7 @@ class Commands(OpenGroup):
             raise Interrupted("interrupted") from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of a name; the error for an unknown one suggests what other programs call it, too."""
+        """Return the command of a name; the error for an unknown one suggests the names of other programs, too."""
         try:
             return super().resolve_command(ctx, args)
         except StrandsCliError:
@@ -368,7 +368,7 @@ class PluginCommand(TyperCommand):
         Raises:
             Denied: Policy denies its distribution, or it is not as it was locked.
             NotEquipped: It cannot be imported, or is not a command.
-            PluginFailed: It raises what only a fault of its own explains.
+            PluginFailed: It raises an exception that only a fault of its own explains.
         """
         if extra.get("resilient_parsing"):
             return self._completed(info_name, args, parent, extra)

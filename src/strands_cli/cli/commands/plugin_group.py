@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
     """List the installed plugins: version, source, tools, whether their hooks are on, and what else they bring.
 
-    Tools are not imported; hook plugins that are switched on are.
+    Tools are not imported; enabled hook plugins are.
 
     Example: strands plugin list --json
     """
@@ -136,7 +136,7 @@ def verify(
 
 
 def _publisher(verified: Verified, catalog: Catalog) -> dict[str, Any]:
-    """Return the JSON of who published a distribution; one that is installed otherwise than RECORD states has none."""
+    """Return the JSON of who published a distribution; a distribution changed since its RECORD has none."""
     from strands_cli.catalog.publisher_records import publisher_of
 
     publisher = publisher_of(verified.name, catalog.seen) if verified.ok else None

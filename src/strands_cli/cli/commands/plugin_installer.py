@@ -1,4 +1,4 @@
-"""`PluginInstaller`: what the commands that install share: pip or uv, the questions, and the word of policy."""
+"""`PluginInstaller`: the shared parts of commands that install: pip or uv, the questions, the decisions of policy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from strands_cli.publishers import Publisher
 
 
-# The question of `plugin install` and `upgrade` whether the hooks of what was installed are switched on.
+# The question of `plugin install` and `upgrade` whether to switch on the hooks of the installed distribution.
 
 
 ENABLE = Annotated[
@@ -47,7 +47,7 @@ def switch_on_hooks(known: dict[str, Any], enable: bool | None, *, yes: bool) ->
     `--yes` does not say it: it agrees to an installation, and hooks run in every command.
 
     Args:
-        known: What is known of an installation; `hooks_on` stays None where it has no hooks.
+        known: The facts of an installation; `hooks_on` stays None where it has no hooks.
         enable: The person's answer, where it was given with the command.
         yes: Whether no question is asked.
 
@@ -181,7 +181,7 @@ class PluginInstaller:
     def decide(
         self, record: ToolRecord, plugin: UnpackedPlugin, sources: Iterable[str], publisher: str | None
     ) -> Decision:
-        """Return the decision of policy on a tool of a distribution that is not installed.
+        """Return the decision of policy on a tool of an absent distribution.
 
         Args:
             sources: The words of rules for where it comes from: `index`, `archive`, `adopted`.
@@ -202,7 +202,7 @@ class PluginInstaller:
         require_one_allowed(name, decisions)
 
     def may_build(self, reason: str) -> bool:
-        """Return whether a wheel may be built, which runs code that has not been shown."""
+        """Return whether a wheel may be built, which runs code that the person has not seen."""
         from strands_cli.cli.terminal.terminal_human import is_interactive
 
         if not self._yes and is_interactive():
@@ -229,7 +229,7 @@ class PluginInstaller:
             raise Interrupted("nothing was changed")
 
     def offer_hooks(self, known: dict[str, Any], enable: bool | None) -> None:
-        """Switch on the hooks of what was installed, if the person says so, and note it in `known`.
+        """Switch on the hooks of the installed distribution, if the person agrees, and note it in `known`.
 
         Args:
             known: Has `distribution`, `changed` and `hooks`, and gets `hooks_on`.
@@ -238,7 +238,7 @@ class PluginInstaller:
         switch_on_hooks(known, enable, yes=self._yes)
 
     def say_next_steps(self, known: dict[str, Any]) -> None:
-        """Tell what is left to do after an installation that has changed something."""
+        """Tell the next steps after an installation that has changed something."""
         from strands_cli.plugins.installer import owned_by_a_program
 
         name = known["distribution"]
@@ -254,8 +254,8 @@ class PluginInstaller:
 
 # The commands `plugin install` and `plugin upgrade` as pip has them, and `plugin uninstall`.
 #
-# Where strands-cli-index is installed, its commands take the place of the first two: they show what one would
-# bring before they change anything.
+# Where strands-cli-index is installed, its commands take the place of the first two: they show the contents before they
+# change anything.
 
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -312,7 +312,7 @@ def _carry_out(what: str, enable: bool | None, *, yes: bool, as_json: bool, is_u
 
 
 def _install(installer: PluginInstaller, known: dict[str, Any], *, is_upgrade: bool) -> str:
-    """Install a distribution, note in `known` what became of it, and return what was done."""
+    """Install a distribution, note the result in `known`, and return the action in words."""
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.catalog.distributions.scan import scan_installed
@@ -367,7 +367,7 @@ def uninstall(
 
 
 def _uninstall(name: str, known: dict[str, Any], *, yes: bool) -> None:
-    """Uninstall a plugin, and note in `known` what is found out of it."""
+    """Uninstall a plugin, and note the result in `known`."""
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.config import load_settings
@@ -441,7 +441,7 @@ def disable(name: Name, as_json: JSON = False) -> None:
 
 
 def hook_files() -> HookFiles:
-    """Return what the policy files switch on, and which of them is the user's own.
+    """Return the hooks that policy files switch on, and which of the files is the user's own.
 
     Raises:
         UsageError: There is no home for a file of the user.

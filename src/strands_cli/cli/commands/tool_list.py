@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MAX_LINE = 100
-# A page on one tool has room for what differs since it was adopted.
+# A page on one tool has room for the differences since it was adopted.
 MOST_OF_A_REASON = 1_000
 # The options without a value, with the parameter that each sets. A command line of only these needs no parser, whose
 # import takes as long as the listing itself.

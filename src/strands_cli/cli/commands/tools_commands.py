@@ -51,7 +51,7 @@ _EXAMPLE = 'write --input \'{"name": "value"}\''
 
 
 class InputRefused(UsageError):
-    """The input of a call does not fit the tool's schema; `result` is what the call returned without being made."""
+    """The input of a call does not fit the tool's schema; `result` is the result of the call, which was not made."""
 
     def __init__(self, message: str, fix: str, result: Mapping[str, Any]) -> None:
         super().__init__(message, fix=fix)
@@ -60,7 +60,7 @@ class InputRefused(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the tool has besides its name: settings, and a file that declares it."""
+    """The options of a tool besides its name: settings, and a file that declares it."""
 
     config: Annotated[
         str | None, typer.Option("--config", metavar="JSON", help="The tool's settings, as a workflow has them.")
@@ -147,7 +147,7 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
 def _call_declared(
     name: str, arguments: Mapping[str, Any], request: RunRequest, declared: Declared
 ) -> Mapping[str, Any]:
-    """Make the call with settings, or with what a file declares."""
+    """Make the call with settings, or with the declaration in a file."""
     settings = read_arguments(declared.config, "--config") if declared.config is not None else None
     from strands_cli import app
     from strands_cli.cli.commands.running.trust_command import require_trust_in
@@ -201,7 +201,7 @@ def _require_fit(
     """Check that the call was not refused for its input; a tool that was called may report its input itself.
 
     Args:
-        progress: Whether policy was asked about the call, which is after its input was accepted.
+        progress: Whether policy was asked about the call, after its input was accepted.
         schema: The tool's schema, where it is known.
     """
     error = json_object(result_document(result).get("error"))

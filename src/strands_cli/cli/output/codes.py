@@ -1,4 +1,4 @@
-"""The join of all finding codes, which are declared in the modules that report them."""
+"""The join of all finding codes, declared in the modules that report them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from strands_cli.errors import Code
 
 _DECLARATION = re.compile(r"^[A-Z0-9_]+ = Code(\(.+?\))$", re.DOTALL | re.MULTILINE)
-# The most modules of another distribution that are read.
+# The most modules to read of another distribution.
 _MOST_MODULES = 2_000
 
 
@@ -38,7 +38,7 @@ def declared_codes() -> dict[str, Code]:
     """Return every code by its name: those of the program, then those of distributions that add parts to it."""
     places = [None, *_packages_with_parts()]
     found = [code for place in places for codes in codes_by_file(place).values() for code in codes]
-    return {str(code): code for code in reversed(found)}  # what another distribution declares too stays ours
+    return {str(code): code for code in reversed(found)}  # a code that another distribution declares too stays ours
 
 
 def _declared_in(text: str) -> Iterator[Code]:

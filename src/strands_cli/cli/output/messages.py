@@ -1,4 +1,4 @@
-"""Everything that is not a result: lines, findings and errors on stderr, and the exit code of an error."""
+"""Every output besides results: lines, findings and errors on stderr, and the exit code of an error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from strands_cli.texts.unicode_safety import printable
 
 
 def discard_output(stream: TextIO) -> None:
-    """Discard what is still buffered for a stream, so that the interpreter's last flush does not fail."""
+    """Discard the buffered text of a stream, so that the interpreter's last flush does not fail."""
     with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor
         null_device = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null_device, stream.fileno())
@@ -49,7 +49,7 @@ def discard_output(stream: TextIO) -> None:
 # The stream for our own lines, where others have a pipe in the place of stderr, and whether the lines are JSON.
 _real: TextIO | None = None
 _is_json = False
-# What to write for an option that only another command has.
+# The advice for an option that only another command has.
 _OPTIONS_ELSEWHERE = {
     "--notify": "strands notify --test sends a test message to each target of your config file",
     "--publisher": "strands plugin publisher NAME asks the index again who published it",
@@ -80,7 +80,7 @@ _OPTIONS_HERE = {
     "--runs-dir": ("--runs", "--state-dir"),
     "--limit": ("--max", "-n", "--top", "--count"),
 }
-# What to write where a command lacks this argument or option.
+# The advice where a command lacks this argument or option.
 _MISSING = {
     "RUN": "name a run of `strands runs list`, or `last`",
     "RUN...": "name runs of `strands runs list`",
@@ -125,8 +125,7 @@ def say(text: str, *, before: str = "", after: str = "", log: Mapping[str, Any] 
     """Print lines for the person on stderr: at a terminal broken between words, and coloured.
 
     Args:
-        before: What is written before them in the same write.
-        after: What is written after them.
+        before: Text before them in the same write. after: Text after them.
         log: The fields of the line where stderr is JSON, such as `level`, and `message` in place of the text.
     """
     if _is_json and log is not None:
@@ -205,7 +204,7 @@ def report_error(error: BaseException) -> int:
 
 
 def _report_typer_error(error: BaseException) -> int:
-    """Report what Typer raises, and unexpected exceptions."""
+    """Report exceptions of Typer, and unexpected exceptions."""
     import typer
 
     # Typer contains its own copy of Click since 0.25 and uses the package before; both derive from this class.
@@ -258,7 +257,7 @@ def _lacks_files(error: BaseException | None) -> bool:
 
 
 def _print_missing_document(error: BaseException) -> None:
-    """Print the document of an error where one is expected; a stdout that is closed or full is reported elsewhere."""
+    """Print the document of an error where one is expected; a closed or full stdout is reported elsewhere."""
     if lacks_document():
         with contextlib.suppress(OutputClosed, ArtifactError):
             print_json({"error": error_document(error)})
@@ -275,8 +274,8 @@ def _option_here(error: BaseException, context: Any) -> str | None:
 
 
 def _option_elsewhere(word: str) -> str | None:
-    """Return what to write for an option of another command, or for one that an installed distribution knows."""
-    from strands_cli.catalog.command_names import advice_on_option  # scans what is installed
+    """Return the advice for an option of another command, or for one that an installed distribution knows."""
+    from strands_cli.catalog.command_names import advice_on_option  # scans the installed distributions
 
     return _OPTIONS_ELSEWHERE.get(word) or (advice_on_option(word) if word else None)
 
@@ -289,7 +288,7 @@ def _asks_for_json(error: BaseException, context: Any) -> bool:
 
 
 def _fix(message: str) -> str | None:
-    """Return the fix for a message of the parser about a choice that there is not, or about what is missing."""
+    """Return the fix for a parser's message about an unknown choice, or about a missing argument."""
     if found := re.search(r"'([^']*)' is not one of ('.*)", message):
         close = did_you_mean(found[1], re.findall(r"'([^']*)'", found[2]))
         return f"did you mean '{close}'?" if close else None

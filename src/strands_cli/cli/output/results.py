@@ -1,4 +1,4 @@
-"""Results on stdout, JSON as one document; a reader that has stopped is not an error."""
+"""Results on stdout, JSON as one document; a reader that closes the pipe is not an error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ExportFile:
         """Check that it can be written, before anything is paid for.
 
         Args:
-            others: Files that are used or written too.
+            others: Other files to read or write.
 
         Raises:
             ArtifactError: It cannot.
@@ -172,7 +172,7 @@ def print_json(document: Mapping[str, Any], *, is_ours: bool = True) -> None:
 
 
 def json_text(document: Any, *, indent: int | None = None) -> str:
-    """Return JSON with readable text; characters that are hidden or cannot be encoded are escaped."""
+    """Return JSON with readable text; hidden characters, and those that cannot be encoded, are escaped."""
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
     text = json.dumps(document, ensure_ascii=encoding != "utf8", indent=indent, default=str)
     # Outside strings JSON is ASCII, so every replaced character is inside a string.

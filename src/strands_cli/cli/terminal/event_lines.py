@@ -45,7 +45,7 @@ def event_writer(target: str | None, stdout: TextIO) -> list[Callable[[Event], N
             stream.write(json_text(event.as_dict()) + "\n")
             stream.flush()
         except (OSError, ValueError) as error:
-            # A run that has started matters more than its event log.
+            # A started run matters more than its event log.
             writable = False
             reason = getattr(error, "strerror", None) or error
             say(f"warning: events can no longer be written to {name}: {reason}; the run continues")
@@ -70,7 +70,7 @@ def open_events(target: str, mode: Literal["w", "a"] = "w") -> TextIO:
         ArtifactError: The file cannot be opened.
     """
     try:
-        # What a run has seen is for its user only.
+        # The events of a run are for its user only.
         return open(target, mode, encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
     except OSError as error:
         reason = error.strerror or error
@@ -117,7 +117,7 @@ def line_for(event: Event) -> str | None:
 
 
 def _reason(event: ToolCallFinished) -> str:
-    """Return why a call failed, with what permits it, as one line."""
+    """Return why a call failed, with the permission that it needs, as one line."""
     return shortened(" ".join(with_fix(event.reason or "", event.fix).split()), _REASON)
 
 

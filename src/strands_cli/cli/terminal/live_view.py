@@ -49,7 +49,7 @@ class View:
         self._quiet = quiet
         self._verbose = verbose
         self._mid_line = False
-        self._answering: dict[str, str] = {}  # by model call that goes on: the part of a line that is not shown yet
+        self._answering: dict[str, str] = {}  # by unfinished model call: the part of a line that is not shown yet
         self._failed: dict[str, str] = {}  # by the reason that a line shows: the step that failed
         self.is_announced = False
         self._paused = False
@@ -85,7 +85,7 @@ class View:
         return None if self.is_announced and isinstance(event, RunStarted) else line_for(event)
 
     def brief(self, reason: str) -> str | None:
-        """Return what is left to say of a run's error whose reason is in the line of a step; None if it is in none."""
+        """Return the rest of a run's error whose reason is in the line of a step; None if it is in none."""
         key = self._failed.get(reason)
         return f"{key} failed" if key is not None and "\n" not in reason else None
 
@@ -101,7 +101,7 @@ class View:
             self.line(f"  | {text}")
 
     def error_line(self, text: str) -> None:
-        """Show a line that a tool, or what it uses, has written to stderr or logged."""
+        """Show a line that a tool, or a library of it, has written to stderr or logged."""
         self.line(text)
 
     def line(self, text: str) -> None:
@@ -154,14 +154,14 @@ class View:
         self._mid_line = not ends
 
     def settle(self) -> None:
-        """Show no more of what goes on: only lines follow."""
+        """Show no more progress: only lines follow."""
 
     def before_notice(self) -> bytes:
-        """Return what makes room for a line that a signal writes."""
+        """Return the bytes that make room for a line that a signal writes."""
         return b"\n"
 
     def pause(self) -> None:
-        """Hold output back while a question is shown: it would appear between the question and what is typed."""
+        """Hold output back while a question is shown: it would appear between the question and the typed answer."""
         with self._lock:
             if self._mid_line:
                 write_error("\n")
@@ -192,7 +192,7 @@ class LogView(View):
         write_log(_message(event), level=_level(event), event=fields)
 
     def loading(self, begins: RunStarted) -> None:
-        """Show nothing: a line of the log is about what has happened."""
+        """Show nothing: a line of the log is about a past event."""
 
     def brief(self, reason: str) -> str | None:
         """Return None: a line of a log is read by itself."""
@@ -224,6 +224,6 @@ def _level(event: Event) -> str:
 def json_stderr() -> AbstractContextManager[None]:
     """Write everything that goes to stderr as JSON from now on, until the process ends.
 
-    What others write there is one object per line too. So stderr is not a terminal, and no question is asked.
+    Output of others there is one object per line too. So stderr is not a terminal, and no question is asked.
     """
     return reserved_stderr(lambda line: write_log(line, level="info", source="stderr"), as_json=True)

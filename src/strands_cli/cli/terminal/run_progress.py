@@ -1,4 +1,4 @@
-"""What a run does at the moment and has spent so far, as a few lines that fit a terminal."""
+"""The progress of a run and its usage so far, as a few lines that fit a terminal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # The last rows of a text that streams, broken at the width of the terminal.
 
 
-# More than fits into any block; what is older is never shown again.
+# More than fits into any block; older rows are never shown again.
 KEPT_ROWS = 8
 KEPT_CHARACTERS = 8_000
 
@@ -62,7 +62,7 @@ class StreamedText:
         self._pieces.append(piece)
 
     def rows(self, columns: int, most: int) -> list[str]:
-        """Return up to `most` last rows that are not empty, each of printable text of at most `columns` columns."""
+        """Return up to `most` last rows with text, each of printable text of at most `columns` columns."""
         columns = max(2, columns)  # any character fits
         new = "".join(self._pieces)[-KEPT_CHARACTERS:]
         self._pieces.clear()
@@ -84,7 +84,7 @@ class StreamedText:
             self._extend(line)
 
     def _extend(self, text: str) -> None:
-        """Add text without a line end to the open row, and close each row that is full."""
+        """Add text without a line end to the open row, and close each full row."""
         rest = self._open + printable(text.replace("\t", "    "))
         while True:
             rest = rest.lstrip(" ") if self._is_inside else rest
@@ -111,7 +111,7 @@ def _at_a_space(row: str, rest: str) -> str:
     return whole + space if len(whole) > len(row) // 2 else row
 
 
-# A few lines that are drawn in place at the end of what a terminal shows.
+# A few lines drawn in place at the end of the text on a terminal.
 #
 # Between two writes the cursor is where the block begins. So the next writer, the shell after a SIGKILL too,
 # is where the block was, a terminal that breaks the lines of the block again keeps that place, and one code that erases
@@ -126,7 +126,7 @@ _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 def frame(lines: Sequence[str]) -> str:
-    """Return what draws a block at the cursor, over what is there, and returns the cursor; of no lines, an erasure."""
+    """Return the codes that draw a block at the cursor, over the old one, and return the cursor; or that erase it."""
     if not lines:
         return ERASE
     up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
@@ -136,7 +136,7 @@ def frame(lines: Sequence[str]) -> str:
 
 
 def dim(text: str) -> str:
-    """Return a text that is drawn faint, unless `NO_COLOR` is set."""
+    """Return a faint text, unless `NO_COLOR` is set."""
     return text if os.environ.get("NO_COLOR") else f"{_DIM}{text}{_PLAIN}"
 
 
@@ -176,7 +176,7 @@ _MODEL_SAYS = "  > "
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has spent, with its earlier processes; `cost_usd` is None if unknown."""
+    """The usage of a run, with its earlier processes; `cost_usd` is None if unknown."""
 
     usage: Usage = field(default_factory=Usage)
     model_calls: int = 0
@@ -185,7 +185,7 @@ class Spent:
     earlier_s: float = 0.0
 
     def add(self, event: Event) -> None:
-        """Count what an event says was spent; what comes from the journal was counted when the run started."""
+        """Count the usage in an event; effects from the journal were counted when the run started."""
         if isinstance(event, RunStarted):
             self.usage, self.model_calls, self.tool_calls = event.usage, event.model_calls, event.tool_calls
             self.cost_usd, self.earlier_s = event.cost_usd, event.seconds
@@ -198,7 +198,7 @@ class Spent:
             self.tool_calls += 1
 
     def shares(self, limits: Budgets | None, seconds: float) -> list[tuple[float, str]]:
-        """Return the share of each limit that is used, the largest first, with the name of what it limits."""
+        """Return the used share of each limit, the largest first, with the name of the limited amount."""
         if limits is None:
             return []
         used = [
@@ -214,7 +214,7 @@ class Spent:
 
 @dataclass(slots=True)
 class _Activity:
-    """What one step does, since when, and how many characters of its model's text have come.
+    """The action of one step, its start, and the number of received characters of its model's text.
 
     `calls` are its tool calls that go on, by key: the text and the beginning of each.
     """
@@ -371,14 +371,14 @@ _PATIENCE_S = 0.2
 
 
 class Progress(Protocol):
-    """What a block shows."""
+    """The content of a block."""
 
     def lines(self, columns: int, rows: int) -> list[str]:
         """Return the lines for a terminal of this size."""
 
 
 class BlockView(View):
-    """The same lines, and below them a block that says what goes on. A thread draws it."""
+    """The same lines, and below them a block with the progress. A thread draws it."""
 
     is_drawn = True
 
@@ -408,7 +408,7 @@ class BlockView(View):
             self._wipe()
 
     def _print(self, text: str) -> None:
-        """Print one line where the block is, and the block below it, in one write; one that is not there can wait."""
+        """Print one line in the place of the block, and the block below it, in one write; an absent block can wait."""
         block = self._frame() if self._drawn else ""
         say(text, before=ERASE if self._drawn else "", after=block)
         self._drawn = block
@@ -420,7 +420,7 @@ class BlockView(View):
             super().pause()
 
     def before_notice(self) -> bytes:
-        """Return what makes room for a line that a signal writes."""
+        """Return the codes that make room for a line that a signal writes."""
         return ERASE.encode() if self._drawn else super().before_notice()
 
     def _tick(self) -> None:
@@ -435,7 +435,7 @@ class BlockView(View):
             self._drawn = block
 
     def _frame(self) -> str:
-        """Return what draws the block as it is now; nothing where there is none, or no place for it."""
+        """Return the codes that draw the present block; nothing where there is none, or no place for it."""
         stream = real_stderr()
         if self._paused or self._is_stopped or self._over.is_set() or not is_in_front(stream):
             return ""
@@ -456,7 +456,7 @@ class BlockView(View):
 
     def _stop(self, number: int, _frame: object) -> None:
         self._is_stopped = True
-        # The other thread may hang in a write to a terminal that is itself stopped (Ctrl-S).
+        # The other thread may hang in a write to a terminal stopped by Ctrl-S.
         is_ours = self._lock.acquire(timeout=_PATIENCE_S)
         if self._drawn:
             with contextlib.suppress(OSError, ValueError):  # the terminal has gone
@@ -478,7 +478,7 @@ class StatusView(BlockView):
         super().__init__(self.progress)
 
     def loading(self, begins: RunStarted) -> None:
-        """Show the first line of the run, and what is done before it begins."""
+        """Show the first line of the run, and the work before it begins."""
         with self._lock:
             super().loading(begins)
             self.progress.loading(begins.workflow)
@@ -503,7 +503,7 @@ def open_view(
         quiet: Show no lines.
         verbose: Show the text of models and the progress of tools as lines.
         limits: The budgets of the run, of which the progress shows the used share.
-        progress: What the block shows in the place of the progress of a run.
+        progress: The content of the block in place of the progress of a run.
     """
     if logs_json():
         yield LogView(quiet=quiet, verbose=verbose)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.terminal.live_view import View
 
 
-# Lines that a person types; a read that is given up never consumes the next line.
+# Lines that a person types; an abandoned read never consumes the next line.
 
 
 POLL_S = 0.1
@@ -69,7 +69,7 @@ class Keyboard:
         return ready
 
     def discard_typed(self) -> None:
-        """Discard what was typed before a question was shown: it cannot be the answer to it."""
+        """Discard text typed before a question was shown: it cannot be the answer to it."""
         if sys.platform != "win32":
             import termios
 
@@ -88,14 +88,14 @@ def is_interactive() -> bool:
 
 
 def choose_human(*, detach: bool = False, deny: bool = False) -> TerminalHuman:
-    """Return what answers questions; with `--detach` they wait even at a terminal, with `--deny` calls are denied."""
+    """Return the answerer of questions; with `--detach` they wait at a terminal too, with `--deny` calls are denied."""
     return TerminalHuman("later" if detach else "terminal" if is_interactive() else "nobody", denies=deny)
 
 
 class TerminalHuman:
     """Shows one question at a time on stderr and reads the answer from the keyboard.
 
-    `keyboard` and `view` are set before the run begins. `refusal` says what a no means. A human that `denies` denies
+    `keyboard` and `view` are set before the run begins. `refusal` is the meaning of a no. A human that `denies` denies
     calls without a question.
     """
 
@@ -108,7 +108,7 @@ class TerminalHuman:
         self._one_at_a_time = asyncio.Lock()
 
     async def ask(self, question: Question) -> Answer:
-        """Ask until the answer fits; return that it waits, or that no person is present, where that is so."""
+        """Ask until the answer fits; return that it waits, or that no person is present, in those modes."""
         if self.mode != "terminal" or (self.denies and question.kind == "approval"):
             return await NoPerson(denies=self.denies, stays=self.mode == "nobody", tell=self._say).ask(question)
         async with self._one_at_a_time:
@@ -151,7 +151,7 @@ class TerminalHuman:
         (say if self.view is None else self.view.line)(line)
 
     def _choices(self, question: Question) -> str:
-        """Return what the answers to a yes-or-no question mean."""
+        """Return the meanings of the answers to a yes-or-no question."""
         call = question.call
         if call is None:
             return f"y: yes; n: {self._refusal}"

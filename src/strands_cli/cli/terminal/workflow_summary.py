@@ -96,7 +96,7 @@ def about_document(spec: WorkflowSpec) -> dict[str, Any]:
 
 
 def about_lines(spec: WorkflowSpec) -> Iterator[str]:
-    """Yield the lines of a plan that describe what a workflow is for."""
+    """Yield the lines of a plan that describe the purpose of a workflow."""
     about = about_document(spec)
     if about["title"]:
         yield f"title     {about['title']}"

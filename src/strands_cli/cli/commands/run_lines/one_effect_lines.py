@@ -14,14 +14,14 @@ from strands_cli.texts.phrases import duration, joined
 if TYPE_CHECKING:
     from strands_cli.run_views.whole_effect import Asked, WholeEffect
 
-# Facts that are the same word in the text and in `WholeEffect`; what a run does not have is left out.
+# Facts with the same word in the text and in `WholeEffect`; absent ones are left out.
 _FACTS = ("model", "decision", "rule", "distribution", "engine", "layers", "waits_for", "error_code", "damage")
 _PLAIN = ("who", "attempt", "model", "reused", "decision", "rule", "distribution", "engine", "waits_for", "error")
 _PLAIN_TOO = ("error_code", "damage", "request", "arguments", "arguments_cut", "called_with")
 
 
 def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
-    """Return an effect as JSON; what it does not have is null or empty."""
+    """Return an effect as JSON; absent parts are null or empty."""
     is_step = effect.kind == "step"
     return {
         "run": run,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # A longer text is cut unless everything is asked for.
 SHORT = 2000
-# Before what is below the line of a run in a list.
+# The indent of lines below the line of a run in a list.
 _BELOW = 8
 # The most characters of an input in the facts of a run.
 _INPUT = 200
@@ -42,7 +42,7 @@ def run_document(run: StoredRun) -> dict[str, Any]:
 
 
 def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
-    """Return what a run did as JSON; `full` has what models were asked, and all answers."""
+    """Return the effects of a run as JSON; `full` has the requests of models, and all answers."""
     from strands_cli.run_views.opened_runs import tree_of
 
     spent = summary.spent
@@ -110,7 +110,7 @@ def effect_document(branch: Branch, summary: RunSummary, *, full: bool) -> dict[
 
 
 def fact_lines(summary: RunSummary) -> Iterator[str]:
-    """Yield the lines of what a run is, what it used, why it did not complete, and what it wrote."""
+    """Yield the lines with the facts of a run: its origin, its usage, why it did not complete, and its files."""
     for name, value in _facts(summary):
         first, *more = str(value).split("\n")
         yield f"{name + ':':10} {first}"
@@ -118,7 +118,7 @@ def fact_lines(summary: RunSummary) -> Iterator[str]:
 
 
 def effects_lines(summary: RunSummary, *, columns: int | None, full: bool) -> Iterator[str]:
-    """Yield the lines of the effects as a tree, what failed, and with `full` what each was asked and answered."""
+    """Yield the lines of the effects as a tree, the errors, and with `full` each request and answer."""
     from strands_cli.run_views.opened_runs import tree_of
 
     if summary.effects:
@@ -200,7 +200,7 @@ def _failure(effect: EffectSummary, summary: RunSummary, *, full: bool) -> Itera
 
 
 def _contents(effect: EffectSummary) -> Iterator[str]:
-    """Yield what an effect was asked and what it answered."""
+    """Yield the request and the answer of an effect."""
     parts = [("asked:", effect.asked), ("answered:", effect.text)]
     if "called_with" in effect.row.detail:
         parts.insert(0, ("called with:", json.dumps(effect.row.detail["called_with"], ensure_ascii=False)))
@@ -269,11 +269,11 @@ def duration_of(run: StoredRun) -> str:
     return ("at least " if was_killed else "") + duration(run.worked_s)
 
 
-# What is below the effects of a shown run: what waits, the answer, and the commands that tell more or go on.
+# The lines below the effects of a shown run: questions, the answer, and the commands that tell more or go on.
 
 
 def end_lines(summary: RunSummary, journal: StoredJournal, *, full: bool) -> list[str]:
-    """Return the lines below the effects: what waits, the answer, and the commands that tell more or go on."""
+    """Return the lines below the effects: questions, the answer, and the commands that tell more or go on."""
     run, place = summary.run, journal.place
     ways = answer_commands(journal)
     lines: list[str] = []
@@ -296,7 +296,7 @@ def end_lines(summary: RunSummary, journal: StoredJournal, *, full: bool) -> lis
 
 
 def _example(summary: RunSummary) -> str:
-    """Return the key that a person is likeliest to want: of what failed, or of the last answer."""
+    """Return the key that a person is likeliest to want: of a failed effect, or of the last answer."""
     rows = [one.row for one in summary.effects]
     failed = [one.row.key for one in summary.effects if one.error or one.tool_error]
     return (failed or [row.key for row in rows if row.kind == "model"] or [row.key for row in rows])[-1]

@@ -1,4 +1,4 @@
-"""The effects of a run as lines of a tree: status, time, tokens, money, and what each called or answered."""
+"""The effects of a run as lines of a tree: status, time, tokens, money, and the call or answer of each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 # A tree of more effects is cut: its first and its last lines stay, and those that a person has to know of.
 MOST, FIRST, LAST, NOTED = 200, 120, 40, 40
-# What an effect did has so many columns where no terminal limits them, and is below its name where it would have less.
+# The text of an effect has so many columns where no terminal limits them, and is below its name where it would have
+# less.
 TEXT_COLUMNS, FEWEST = 240, 36
-# The most columns of one thing that an effect did, where it did several.
+# The most columns of one part of the text, where it has several.
 _PART = 120
 HEADS = ("EFFECT", "STATUS", "TIME", "TOKENS", "COST")
 # The most columns of a name at a terminal; below it no column is left out.
@@ -40,7 +41,7 @@ def money(cost: float | None) -> str:
 
 
 def tree_lines(tops: Sequence[Branch], *, columns: int | None, full: bool) -> Iterator[str]:
-    """Yield the lines of a tree, none longer than the terminal; one that is long is cut unless it is wanted `full`.
+    """Yield the lines of a tree, none longer than the terminal; a long one is cut unless it is wanted `full`.
 
     Args:
         columns: Of the terminal; None does not limit the lines.
@@ -64,7 +65,7 @@ def tree_lines(tops: Sequence[Branch], *, columns: int | None, full: bool) -> It
 
 
 def text_of(branch: Branch) -> str:
-    """Return in one line who acted, what was decided, called and answered, and what went wrong."""
+    """Return in one line who acted, the decision, the call, the answer, and the error."""
     effect = branch.effect
     if effect is None:
         return ""
@@ -101,7 +102,7 @@ def _nodes(tops: Sequence[Branch]) -> Iterator[tuple[int, Branch, int]]:
 
 
 def _chosen(nodes: Sequence[tuple[int, Branch, int]]) -> list[int]:
-    """Return the numbers of the lines of a tree that is cut; what is above a line is shown with it."""
+    """Return the numbers of the lines of a cut tree; the lines above a shown line are shown with it."""
     noted = [n for n, (_, one, _) in enumerate(nodes) if one.status not in ("done", "reused") or one.decision == "deny"]
     chosen = {*range(FIRST), *range(len(nodes) - LAST, len(nodes))}
     for number in noted[-NOTED:]:
@@ -113,7 +114,7 @@ def _chosen(nodes: Sequence[tuple[int, Branch, int]]) -> list[int]:
 
 def _cells(depth: int, branch: Branch) -> tuple[str, ...]:
     if branch.effect is not None:
-        _ = branch.effect.text  # what is damaged of an output is known when it has been read
+        _ = branch.effect.text  # damage of an output is known only after reading it
     return (
         "  " * depth + " ".join(printable(branch.name).split()),
         "damaged" if branch.effect is not None and branch.effect.damage else branch.status,
@@ -131,7 +132,7 @@ def _time(branch: Branch) -> str:
 
 
 def _widths(rows: Sequence[Sequence[str]], columns: int | None) -> list[int]:
-    """Return the widths of the columns, without those at the end that are empty or do not fit the terminal."""
+    """Return the widths of the columns, without empty ones at the end and those that do not fit the terminal."""
     found = [list(column) for column in zip(*rows, strict=True)]
     widths = [max(map(width_of, column)) for column in found]
     while len(widths) > 2 and not any(found[len(widths) - 1][1:]):

@@ -1,1 +1,1 @@
-"""The commands that run a workflow or continue a run, and what surrounds it."""
+"""The commands that run a workflow or continue a run, and their surroundings."""

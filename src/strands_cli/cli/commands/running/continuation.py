@@ -77,8 +77,7 @@ class ManyRunsView:
         Args:
             rows: The workflow of the runs.
             progress: Returns how far they are, in words; empty where nothing is known yet.
-            quiet: Show no lines.
-            verbose: Show what tools print; of many runs it is too much else.
+            quiet: Show no lines. verbose: Show the output of tools; of many runs it is too much else.
             draws: Whether the progress may be drawn in place.
         """
         is_watched = is_interactive() and not rows.request.detach
@@ -137,7 +136,7 @@ class ManyRunsView:
 
     @staticmethod
     def in_directory_of(journal: StoredJournal, *, quiet: bool) -> AbstractContextManager[None]:
-        """Work where a stored run was started, so that relative paths mean what they meant then.
+        """Work where a stored run was started, so that relative paths keep their meaning.
 
         Raises:
             RunRecordError: That directory cannot be entered.
@@ -146,11 +145,11 @@ class ManyRunsView:
 
 
 def _drop(_text: str) -> None:
-    """Take a line that is not shown."""
+    """Discard a line."""
 
 
 class _Progress:
-    """The progress as the one line of the block that is drawn."""
+    """The progress as the one line of the drawn block."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
@@ -161,7 +160,7 @@ class _Progress:
         return [fitted(printable(one_line(text)), max(1, columns - 1))[0]] if text else []
 
 
-# What `resume --spec` does before the run continues: check the corrected workflow, report, ask and store it.
+# The steps of `resume --spec` before the run continues: check the corrected workflow, report, ask and store it.
 
 
 def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *, quiet: bool) -> None:
@@ -186,7 +185,7 @@ def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *
 
 
 def _require_trust(found: Correction, *, may_ask: bool) -> None:
-    """Ask about what the corrected workflow starts and opens, unless that is what the run began with."""
+    """Ask about the programs and places of the corrected workflow, unless the run began with the same."""
     from strands_cli.planning.data_flow.workflow_trust import Trust
 
     before, after = Trust.of(found.before), Trust.of(found.after)
@@ -201,7 +200,7 @@ def name_of(file: str, typed_in: Path) -> str:
     return str(typed_in / file)
 
 
-# Continue a run that belongs to others, such as workers: what was decided is stored, and its owner continues it.
+# Continue a run that belongs to others, such as workers: decisions are stored, and its owner continues it.
 
 
 def wait_for_owner(
@@ -278,7 +277,7 @@ def continue_run(
     Args:
         chosen: Options that replace the stored ones.
         act: The command's own work, which is done before the run continues.
-        change: What the run is given before it continues.
+        change: The changes of the run before it continues.
         ends: Whether the run does not continue.
     """
     from strands_cli import app
@@ -300,7 +299,7 @@ def continue_run(
             if (owner := owner_name(journal)) is not None and not (ends or change.here):
                 act_now = functools.partial(act_on, journal, act, known)
                 return wait_for_owner(owner, journal, changes, change, act_now, known, flags)
-            if ends:  # what is only stored needs nothing of the machine where the run was started
+            if ends:  # storing alone needs nothing of the machine where the run was started
                 act_on(journal, act, known)
                 return _left_there(journal, changes, known, flags)
             stack.enter_context(in_directory_of(journal, quiet=flags.quiet))
@@ -322,7 +321,7 @@ def continue_run(
 def _left_there(
     journal: StoredJournal, changes: Mapping[str, Any], known: Mapping[str, Any], flags: RunFlags
 ) -> ExitCode:
-    """Store what a run may do that does not continue now, and say how it does."""
+    """Store the permissions of a run that does not continue now, and say how it does."""
     from strands_cli.engine.run_facts import stored_request
     from strands_cli.engine.waiting.run_hooks import store_permissions
 
@@ -351,7 +350,7 @@ def _held(run: str, place: StorePlace) -> StoredJournal:
                 waits, is_held = journal.get("status") == "waiting", journal.is_held()
             now = time.monotonic()
             held_at = now if is_held else held_at
-            # Between two who answer it is free for a moment; what is free and cannot be held is damaged.
+            # Between two commands that answer it is free for a moment; a free one that cannot be held is damaged.
             if not waits or now - began > PATIENCE_S or now - held_at > 1:
                 raise
         time.sleep(0.1)
@@ -398,7 +397,7 @@ def require_unanswered(run: str, key: str, place: StorePlace) -> None:
 
 
 def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flags: RunFlags) -> int:
-    """Start a new run that reuses what another run did before a key.
+    """Start a new run that reuses the effects of another run before a key.
 
     Args:
         var: Inputs to change, as `NAME=VALUE`.
@@ -449,7 +448,7 @@ def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
 
 
 def _without_directory(journal: StoredJournal, directory: Path, reason: str) -> RunRecordError:
-    """Return the error for a run whose directory cannot be entered, with the ways that are left."""
+    """Return the error for a run whose directory cannot be entered, with the remaining ways."""
     from strands_cli.engine.stored_runs.last_place import worked_on
     from strands_cli.engine.stored_runs.run_owners import owner_name
     from strands_cli.run_views.open_questions import answer_commands, command
@@ -470,7 +469,7 @@ def _without_directory(journal: StoredJournal, directory: Path, reason: str) -> 
 
 @contextlib.contextmanager
 def in_directory_of(journal: StoredJournal, *, quiet: bool) -> Iterator[None]:
-    """Change to the directory where the run was started, so that relative paths mean what they meant then.
+    """Change to the directory where the run was started, so that relative paths keep their meaning.
 
     Raises:
         RunRecordError: That directory cannot be entered.

@@ -38,7 +38,7 @@ def _of_cut_off(flag: str, text: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class CutOffCalls:
-    """What is done about calls that were cut off, by their key."""
+    """The decisions on interrupted calls, by their key."""
 
     redo: Annotated[list[str], _of_cut_off("--redo", "Make a call that was cut off, or whose object is lost.")] = field(
         default_factory=list
@@ -52,7 +52,7 @@ class CutOffCalls:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a run is given before it continues, and where it does."""
+    """The changes of a run before it continues, and the place where it does."""
 
     budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = field(
         default_factory=list
@@ -70,7 +70,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Afterwards:
-    """What follows an answer."""
+    """The options for the time after an answer."""
 
     no_resume: Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")] = False
     here: Annotated[bool, HERE] = False
@@ -188,7 +188,7 @@ def rerun(
 
 
 def approval(key: str | None, answer: str | None) -> Decide:
-    """Return what finds out the answer that `approve` gives."""
+    """Return the function that decides the answer of `approve`."""
 
     async def decide(journal: StoredJournal) -> tuple[Row, Answer]:
         from strands_cli.engine.journal.journal_rows import Answer
@@ -203,10 +203,10 @@ def approval(key: str | None, answer: str | None) -> Decide:
 
 
 def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
-    """Return what stores an answer; the run continues unless other questions wait.
+    """Return the function that stores an answer; the run continues unless other questions wait.
 
     Args:
-        alone: Whether other questions do not matter: the run does not continue, or what it may do answers some of them.
+        alone: Whether other questions do not matter: the run does not continue, or its permissions answer some of them.
     """
 
     async def act(journal: StoredJournal) -> None:

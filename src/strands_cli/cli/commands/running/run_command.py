@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Exporter(Protocol):
-    """The object behind an entry point of the group `strands_cli.exporters`: it makes one file of a run that has ended.
+    """The object behind an entry point of the group `strands_cli.exporters`: it makes one file of an ended run.
 
     Its attribute `mark`, which it need not have, is the text that each of its files begins with: a file that begins so
     is overwritten without `--force`.
@@ -51,7 +51,7 @@ class Exporter(Protocol):
         """Return the content of the file; a text is written in UTF-8.
 
         Args:
-            run: The run that has completed, failed or waits. It is closed when the method returns.
+            run: The run, which is completed, failed or waiting. It is closed when the method returns.
         """
 
 
@@ -64,7 +64,7 @@ class Export(NamedTuple):
 
 
 def planned_exports(planned: Plan, request: RunRequest, flags: RunFlags) -> list[Export]:
-    """Return the exports of a run that is about to begin, imported, and checked as far as they can be before it.
+    """Return the exports of a run about to begin, imported, and checked as far as they can be before it.
 
     Raises:
         UsageError: No exporter has this name.
@@ -138,7 +138,7 @@ Go = Callable[["TerminalHuman", Callable[[Any], None], str], Coroutine[Any, Any,
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ended:
-    """A run that is complete, whether its answer is on the terminal already, and the warnings that have a code."""
+    """A complete run, whether its answer is on the terminal already, and the warnings with a code."""
 
     result: RunResult
     is_shown: bool
@@ -165,7 +165,7 @@ class Listening:
 
 
 def answer_stream(planned: Plan, flags: RunFlags, view: View, stdout: TextIO) -> AnswerStream:
-    """Return what writes the answer while it is made: on a terminal, if nothing else goes to stdout."""
+    """Return the writer of the answer while it is made: on a terminal, if nothing else goes to stdout."""
     from strands_cli.cli.answer_stream import AnswerStream, answering_steps
 
     streams = stdout.isatty() and not flags.as_json and flags.events != "-"
@@ -196,7 +196,7 @@ def run_on_terminal(
 
     Args:
         known: Gets the run's id and status as soon as they are known.
-        flags: What is shown, and where events go.
+        flags: The options for shown lines, and the place of events.
         first: Done before the run begins, when its plan and its files are checked.
 
     Raises:
@@ -215,7 +215,7 @@ def run_on_terminal(
         require_events_file(flags.events)
         first()
     is_new = known["run"] is None
-    if is_new:  # what a stored run starts and opens was allowed when it began
+    if is_new:  # the programs and places of a stored run were allowed when it began
         require_trust(planned, may_ask=not request.detach)
     human = choose_human(detach=request.detach, deny=request.deny)
     notice = EndNotice(watched=(is_watched := human.mode == "terminal"))
@@ -290,7 +290,7 @@ def run_in_terminal(
 
 
 def end_of(start: Callable[[], Coroutine[Any, Any, RunResult]], view: View) -> RunResult:
-    """Run a run to its end; what the view says after it are lines only."""
+    """Run a run to its end; the later messages of the view are lines only."""
     from strands_cli.cli.foreign_output import run_to_end
 
     try:
@@ -300,7 +300,7 @@ def end_of(start: Callable[[], Coroutine[Any, Any, RunResult]], view: View) -> R
 
 
 def first_event(planned: Plan, run_id: str | None) -> RunStarted:
-    """Return what the first line of a run says; a new run gets its id here, before anything is loaded."""
+    """Return the first event of a run; a new run gets its id here, before anything is loaded."""
     from strands_cli.engine.ports import SystemClock
     from strands_cli.engine.run_facts import new_run_id
     from strands_cli.events import RunStarted
@@ -342,7 +342,7 @@ def explain_stop(
             view.line("the run has not begun: nothing of it is stored")
         return {}
     view.line(f"journal {place.record(view.run_id)}")
-    # The fix of a spent budget, or of denied calls, is the one command that works. What was cancelled is not continued.
+    # The fix of a spent budget, or of denied calls, is the one command that works. A cancelled run is not continued.
     has_own_fix = isinstance(error, (BudgetExceeded, CallDenied)) or (isinstance(error, HoldLost) and error.is_asked)
     if view.ended in ("failed", "interrupted", None) and not has_own_fix:
         ways = how_to_continue(error, view.run_id, place, is_resumed=is_resumed)
@@ -380,7 +380,7 @@ def warn_of_questions(planned: Plan, request: RunRequest) -> None:
         is_server = isinstance(tool, McpTool) and tool.member is None  # rules may cover some of its tools
         if is_server or any(one.effect == "allow" for one in tool.conditional):
             which = f"that no rule allows {ends}"
-        if isinstance(tool, PythonTool) and tool.decision.asks_for_the_tool:  # what it declares counts once imported
+        if isinstance(tool, PythonTool) and tool.decision.asks_for_the_tool:  # its declaration counts once imported
             which = f"{ends} unless its code declares that they only read"
         rule = tool.decision.rule
         only_a_person = is_managed(tool.decision) or tool.decision.plugin is not None
@@ -420,7 +420,7 @@ def print_outcome(planned: Plan, ended: Ended, flags: RunFlags, more: Mapping[st
 
 
 def at_end(ended: RunResult | RunFinished) -> dict[str, Any]:
-    """Return what the JSON of a run says of calls that failed or were denied, and of its last draft."""
+    """Return the part of a run's JSON about failed and denied calls, and about its last draft."""
     return {
         "denials": [dataclasses.asdict(one) for one in ended.denials],
         "failed_calls": ended.failed_calls,
@@ -430,7 +430,7 @@ def at_end(ended: RunResult | RunFinished) -> dict[str, Any]:
 
 
 def findings_of(planned: Plan, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:
-    """Return what the JSON of a run says of its plan and of the run: the warnings that lines on stderr have."""
+    """Return the findings in the JSON of a run: those of its plan, and the warnings that stderr has as lines."""
     places = dict.fromkeys(("file", "line", "column", "pointer"))
     heard = [
         {"code": one.code, "severity": "warning", "message": one.message, **places, "fix": one.fix} for one in warnings

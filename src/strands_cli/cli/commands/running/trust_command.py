@@ -1,4 +1,4 @@
-"""The command `trust`, and the question before a first run that it answers: may this start what it names."""
+"""The command `trust`, and its question before a first run: whether a workflow may start and open the named things."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _planned(spec: str) -> Plan:
 
 
 def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> None:
-    """Ask a person once about what a workflow starts and opens, before any of it is done; store a yes.
+    """Ask a person once about the programs and places of a workflow, before any of it is done; store a yes.
 
     Args:
         may_ask: Whether the person may be asked here, if there is a terminal.

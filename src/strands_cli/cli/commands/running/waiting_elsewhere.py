@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from strands_cli.store_place import StorePlace
 
 
-# What a command gives a stored run before it continues.
+# The changes that a command makes to a stored run before it continues.
 
 
-# Finds out which question of a run a command answers, and with what.
+# Finds the question of a run that a command answers, and the answer.
 Decide = Callable[["StoredJournal"], Coroutine[Any, Any, tuple["Row", "Answer"]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a stored run is given before it continues: larger limits, a file with its corrected workflow, an answer.
+    """The changes of a stored run before it continues: larger limits, a file with its corrected workflow, an answer.
 
     Attributes:
-        answers: The key of the question that is answered; None where none is, or the only one.
-        decide: Finds out the answer; None where none is given.
+        answers: The key of the answered question; None for none, or the only one.
+        decide: Finds the answer; None without an answer.
         here: Whether a run that belongs to others, such as workers, continues in this process.
     """
 

@@ -1,4 +1,4 @@
-"""What a run does as it does it, for `runs show --follow`: a line for each effect that begins or ends."""
+"""The progress of a run for `runs show --follow`: a line for each effect that begins or ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WAIT_S = 60.0
 
 
 class Follower:
-    """Prints what is new in a run; `seen` has what was printed of each effect, by its key."""
+    """Prints the news of a run; `seen` has the printed part of each effect, by its key."""
 
     def __init__(self, store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
         self._store, self._run = store, run
@@ -48,7 +48,7 @@ class Follower:
         return bool(self._seen)
 
     def look(self) -> bool:
-        """Print what is new, and return whether the run goes on."""
+        """Print the news, and return whether the run goes on."""
         from strands_cli.engine.stored_runs.summary import summary_of
 
         with contextlib.closing(self._store.open(self._run, hold=False)) as journal:
@@ -91,7 +91,7 @@ class Follower:
 
 
 def follow_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
-    """Print what a run has done and does, until it ends or waits.
+    """Print the effects of a run as they happen, until it ends or waits.
 
     Raises:
         RunRecordError: The run has been deleted, or its journal cannot be read.
@@ -104,7 +104,7 @@ def follow_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
                 return
         except RunRecordError:
             store.state(run)  # raises where the run has been deleted meanwhile
-            # A process that has just begun has not written yet what the run is.
+            # A process that has just begun has not written the facts of the run yet.
             if follower.has_looked or not _is_held(store, run):
                 raise
         time.sleep(max(LOOK_S, SHARE * (time.monotonic() - began)))
@@ -119,7 +119,7 @@ def _is_held(store: RunStore, run: str) -> bool:
 
 
 def _when(branch: Branch) -> float:
-    """Return when what a line has of an effect happened."""
+    """Return the time of the event in a line."""
     row = branch.effect.row if branch.effect else None
     return 0.0 if row is None else row.ended_at or row.started_at
 

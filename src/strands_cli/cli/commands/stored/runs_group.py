@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from strands_cli.run_views.fetched_artifacts import RunArtifacts, StoredArtifact
 
 
-# `strands runs show`: one run as a tree, one effect of it as a whole, or what a running one does as it does it.
+# `strands runs show`: one run as a tree, one effect of it as a whole, or the progress of a running one.
 
 
 KEY = Annotated[
@@ -241,7 +241,7 @@ def _list(found: RunArtifacts, *, as_json: bool) -> None:
 # The journals of so many runs are opened for a list; a list of more has no inputs of the older ones.
 MOST_RUNS = 40
 _VALUE, _ALL = 40, 120
-# The journal of a run that hides values names what it hides.
+# The journal of a run that hides values names the hidden ones.
 _HIDING = ("secret_variables", "secret_files", "hides_personal_data")
 
 
@@ -283,9 +283,9 @@ STATUS = Annotated[
     ),
 ]
 
-# What `prune` deletes by default: runs that cannot be resumed by mistake.
+# The statuses that `prune` deletes by default: runs that cannot be resumed by mistake.
 ENDED = ["completed", "failed", "cancelled"]
-# What a queue has and no process works on.
+# Runs in a queue that no process works on.
 UNSTARTED = ("queued", "scheduled")
 # Parts of runs in these states are listed, since a person has to do something for them.
 ASKING = ("waiting", "needs-decision")
@@ -351,7 +351,7 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
 
 
 def _leave_owner(store: RunStore, run_id: str) -> None:
-    """Take a run that was cancelled from what it belongs to, if that is installed; it leaves such a run alone too."""
+    """Take a cancelled run from its owner, if that is installed; the owner leaves such a run alone too."""
     from strands_cli.engine.stored_runs.run_owners import BELONGS_TO, run_owner
 
     with contextlib.closing(store.open(run_id, hold=False)) as journal:
@@ -415,8 +415,8 @@ def _listed(store: RunStore, statuses: Sequence[str], whole: str | None) -> tupl
     """Return the runs to list, the problems of journals that cannot be read, and how many parts are left out.
 
     Args:
-        whole: The run whose parts are listed; without one, parts are listed where the status that is asked for is
-            theirs alone: that they wait for a person.
+        whole: The run whose parts are listed; without one, parts are listed where the wanted status is theirs alone:
+            waiting for a person.
     """
     chosen, own, problems = _chosen(store, statuses)
     if whole is not None:
@@ -427,14 +427,14 @@ def _listed(store: RunStore, statuses: Sequence[str], whole: str | None) -> tupl
 
 
 def _delete(store: RunStore, run: str) -> str:
-    """Delete a run with its parts; return what went with it, in words.
+    """Delete a run with its parts; return the other deleted things, in words.
 
     Raises:
         RunRecordError: A process works on it or on a part, so that not all of it is deleted.
     """
     try:
         found = store.read(run)
-    except RunRecordError:  # what cannot be read is deleted too
+    except RunRecordError:  # an unreadable run is deleted too
         store.delete(run)
         return ""
     if found.command is None:
@@ -453,7 +453,7 @@ def _require_own_process(store: RunStore, run: str) -> None:
     """Check that the process that works on a run works on nothing else.
 
     Raises:
-        UsageError: The run is a part of one that is running: its process works on all of them.
+        UsageError: The run is a part of a running one: its process works on all of them.
     """
     from strands_cli.engine.journal.journal_rows import whole_of
 
@@ -467,7 +467,7 @@ def _require_own_process(store: RunStore, run: str) -> None:
 
 
 def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], set[str], list[str]]:
-    """Return the runs of these statuses, the ids of all that are not parts of another, and problems of journals."""
+    """Return the runs of these statuses, the ids of all whole runs, and problems of journals."""
     from strands_cli.engine.journal.journal_rows import without_parts
 
     known = get_args(RunStatus)

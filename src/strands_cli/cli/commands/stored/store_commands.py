@@ -48,7 +48,7 @@ def migrate_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON 
 def _print(
     runs_dir: Path | None, store: str | None, name: str, step_of: Callable[[StoreOpener], Step], *, as_json: bool
 ) -> None:
-    """Do one step with the store that the options name, and print what it returns."""
+    """Do one step with the store that the options name, and print its result."""
     from strands_cli.engine.stored_runs.opened_store import opener_of
     from strands_cli.planning.run_request import chosen_place
 
@@ -65,7 +65,7 @@ def _print(
 
 
 def _lines_of_owners(place: StorePlace, *, looks: bool) -> list[str]:
-    """Do the same with what the owners of runs that are installed, such as workers, have in the store."""
+    """Do the same for the tables of the owners of runs that are installed, such as workers."""
     from strands_cli.engine.stored_runs.opened_store import store_at
     from strands_cli.engine.stored_runs.run_owners import installed_owners
 
