@@ -82,14 +82,14 @@ def check_models(
     find: Callable[[str], Provider | None] = PROVIDERS.get,
     options: RunRequest | None = None,
 ) -> list[Finding]:
-    """Return what would keep the models of agents from working here; agents that share a model report it once.
+    """Return findings that keep the models of agents from working here; agents that share a model report it once.
 
     Args:
         models: The model of each agent, by its id.
         document: The file, for places.
         environ: The environment.
         find: Returns a provider by its name; it may refuse to import one.
-        options: What the command line has chosen.
+        options: The options of the command line.
     """
     findings: list[Finding] = []
     known: dict[str, list[tuple[Finding, str | None]]] = {}  # a fault is reported at each place where it is written
@@ -116,10 +116,10 @@ def _check_model(
     try:
         provider = find(model.provider)
     except StrandsCliError as error:
-        # What is wrong with the lock has a place there.
+        # A finding about the lock has a place there.
         return [one if one.where else replace(one, where=locate("provider")) for one in error.findings]
     if provider is None:
-        from strands_cli.parts.named_providers import provider_names  # looks through what is installed
+        from strands_cli.parts.named_providers import provider_names  # looks through the installed distributions
 
         return [unknown_provider(model.provider, provider_names(), locate)]
     return check_provider(model, environ, locate=locate, provider=provider)

@@ -1,4 +1,4 @@
-"""What a workflow uses of this machine, in sentences that commands, questions and the local page share."""
+"""The uses of this machine by a workflow, in sentences that commands, questions and the local page share."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _VERBS = {
     "address": "It sends to {}",
     "sending": "It may send private data away: {}",
 }
-# A command line is shown whole where that is possible: what is cut off may be what matters.
+# A command line is shown whole where that is possible: the end of it may matter most.
 _TEXT = 2000
 
 
 def use_lines(uses: Iterable[Use], *, is_marked: bool = True) -> list[str]:
-    """Return a sentence for each use; with `is_marked` it says which are asked about."""
+    """Return a sentence for each use; with `is_marked` it marks those that a person is asked about."""
     return [_sentence(use, is_marked=is_marked) for use in uses]
 
 
@@ -99,10 +99,10 @@ UNTRUSTED_WORKFLOW = Code(
 
 
 def require_trust_in_package(plan: Plan) -> None:
-    """Refuse a packaged workflow, or one with such a tool, of which a person has not allowed what it uses.
+    """Refuse a packaged workflow, or one with such a tool, whose uses no person has allowed.
 
-    A program that names a file has read it; what a package has changes with an upgrade. A workflow of others that the
-    person's own has as a tool is refused as well.
+    A program that names a file has read it; the content of a package changes with an upgrade. A workflow of others as a
+    tool of the person's own is refused as well.
 
     Raises:
         Denied: It uses something, and no person has allowed that, or a rule denies it.
@@ -126,13 +126,13 @@ def file_to_trust(plan: Plan) -> str:
 
 
 def trust_refusal(found: Trust) -> Denied:
-    """Return the error that says what no person has allowed, or what a rule denies."""
+    """Return the error with the uses that no person has allowed, or that a rule denies."""
     plan, is_denied = found.plan, found.standing == "denied"
     file = shlex.quote(file_to_trust(plan))
     # Another client's list of servers has nothing that `explain` could tell.
     how = "" if file.endswith(".json") else f" (strands explain {file})"
     fix = f"read it{how}, then allow it: strands trust {file}"
-    if file == "-":  # a command that is typed next has other standard input
+    if file == "-":  # the next typed command has other standard input
         fix = "save it as FILE, read it (strands explain FILE), then allow it: strands trust FILE"
     if is_denied:
         fix = f"have the rule changed that denies workflow:{file}"
@@ -143,7 +143,7 @@ def trust_refusal(found: Trust) -> Denied:
     return Denied(f"{file_to_trust(plan)} does not run: {message} what it starts and opens", findings=findings)
 
 
-# What a tool declares about its effects, as a phrase for people.
+# The declared effects of a tool, as a phrase for people.
 
 
 def describe_permissions(record: ToolRecord) -> str:

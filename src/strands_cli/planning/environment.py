@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan_values import Plan
 
 
-# The workspace of a run: what its file tools may touch, and the Python of its own that they may not.
+# The workspace of a run: the files that its file tools may touch, and its own Python, which they may not.
 
 
 def mounts_of(planned: Plan) -> dict[str, dict[str, str]]:
@@ -38,7 +38,7 @@ def mounts_of(planned: Plan) -> dict[str, dict[str, str]]:
 
 
 def workspace_of(planned: Plan, root: Path | None = None) -> dict[str, Any]:
-    """Return what file tools may touch: a directory and the mounts, without what decides over the run.
+    """Return the workspace of file tools: a directory and the mounts, without the files that decide over the run.
 
     Args:
         root: The directory; None means the working directory.
@@ -54,7 +54,7 @@ def workspace_of(planned: Plan, root: Path | None = None) -> dict[str, Any]:
 
 
 def python_places(plan: Plan) -> Iterator[str]:
-    """Yield the file or folder of each tool that is Python of the workflow's own; nothing is imported."""
+    """Yield the file or folder of each tool in the workflow's own Python; nothing is imported."""
     folders = [str((plan.base_dir / name).resolve()) for name in python_path_of(plan)]
     for tool in with_parts(plan.called()):
         if isinstance(tool, PythonTool) and (place := _place_of(tool, folders)):
@@ -77,7 +77,7 @@ def _place_of(tool: PythonTool, folders: Sequence[str]) -> str | None:
     return next(iter(spec.submodule_search_locations or ()), spec.origin)
 
 
-# Artifacts before a run: paths that are known already are checked for collisions and escapes.
+# Artifacts before a run: known paths are checked for collisions and escapes.
 
 
 CANNOT_WRITE = Code(
@@ -179,7 +179,7 @@ PROTECTED_MOUNT = Code(
 
 
 def prices_of(environ: Mapping[str, str] | None) -> tuple[PriceTable, list[Finding]]:
-    """Return the prices that hold here; what is wrong with the person's own file comes as findings."""
+    """Return the prices that hold here; faults of the person's own file come as findings."""
     try:
         return load_prices(environ), []
     except NotEquipped as error:
@@ -196,7 +196,7 @@ def check_limits(
     """Yield a finding for each model without a known price that a limit on money needs.
 
     Args:
-        called: Its tools: what agents and workflows among them spend counts too.
+        called: Its tools: the usage of agents and workflows among them counts too.
     """
     if spec.runtime.budgets.max_cost_usd is not None:
         used = [*agents.values(), *agents_in(called)]
@@ -229,7 +229,7 @@ def names_in_templates(spec: WorkflowSpec) -> dict[str, str]:
     for site in template_sites(spec):
         paths = templates.paths_in(site.text, is_condition=site.is_condition)
         for name in sorted(str(path[0]) for path in paths):
-            # One that is declared and has no value has its own finding.
+            # A declared variable without a value has its own finding.
             if name not in site.scope and name not in hiding_names() and name not in declared:
                 found.setdefault(name, site.pointer)
     return found
@@ -268,7 +268,7 @@ def check_variables(names: Mapping[str, str], document: Document, inputs: Mappin
 def check_mounts(
     spec: WorkflowSpec, document: Document, base_dir: Path, places: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """Yield a finding for each mount that is not a directory on this machine, or is a protected one.
+    """Yield a finding for each mount that is not a directory on this machine, or is protected.
 
     `places` are where they lead, by their path as written.
     """

@@ -30,11 +30,10 @@ _ENVIRON: Mapping[str, str] = {"AWS_REGION": "any"}
 
 
 def check_names(loaded: Loaded, catalog: Catalog | None = None) -> Loaded:
-    """Return a workflow with every finding about it: those of its form, and those about what it names.
+    """Return a workflow with every finding about it: those of its form, and those about the things that it names.
 
-    A tool that is not installed or not usable here is a warning, since the file may be right, and so is a directory
-    or a recording that is not there. Policy, keys and variables are left to `plan`. Nothing but this program is
-    imported.
+    A tool absent or unusable here is a warning, since the file may be right, and so is a missing directory or
+    recording. Policy, keys and variables are left to `plan`. Nothing but this program is imported.
 
     Args:
         loaded: The workflow; one with mistakes is checked as far as it can be read.
@@ -59,7 +58,7 @@ def _has_tools(spec: WorkflowSpec) -> bool:
 
 
 def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings], list[Finding]]:
-    """Return the models of the agents, where the file alone says which they are, and what is wrong with them."""
+    """Return the models of the agents, where the file alone names them, and their faults."""
     from strands_cli.planning.agent_models import check_models, model_of
     from strands_cli.planning.plan_builder import UNSET_VARIABLE, with_environment
     from strands_cli.planning.run_request import RunRequest
@@ -81,13 +80,13 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
 def _provider_by_name(name: str) -> Provider | None:
     if name in OF_CORE:
         return OF_CORE[name]
-    from strands_cli.parts.named_providers import provider_by_name  # looks through what is installed
+    from strands_cli.parts.named_providers import provider_by_name  # looks through the installed distributions
 
     return provider_by_name(name)
 
 
 def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, ModelSettings]) -> Iterator[Finding]:
-    """Yield what is wrong with the files and directories that a workflow names.
+    """Yield the faults of the files and directories that a workflow names.
 
     Each check is imported where it is needed: together they take a twentieth of the command.
     """
@@ -116,7 +115,7 @@ def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, Mode
 
 
 def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
-    """Yield the artifacts that no run may write; which directory they go to, and what is there, is not looked at."""
+    """Yield the artifacts that no run may write; their directory and its files are not looked at."""
     from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
     from strands_cli.planning.environment import check_outputs
     from strands_cli.planning.row_planner import resolve_inputs
@@ -161,7 +160,7 @@ def _of_file(finding: Finding) -> Finding | None:
     from strands_cli.planning.environment import MISSING_MOUNT
     from strands_cli.planning.recording_checks import REPLAY_NEEDS_RECORDING
 
-    # What another machine may have: the file itself is right.
+    # Another machine may have these: the file itself is right.
     if finding.code in (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET, MISSING_MOUNT):
         is_program = finding.where is not None and finding.where.pointer.endswith("/command")
         return None if is_program else replace(finding, severity="warning")

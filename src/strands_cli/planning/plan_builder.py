@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.model import Loaded
 
 
-# `${NAME}` and `${NAME:-default}` in the texts of `runtime`: what differs from machine to machine.
+# `${NAME}` and `${NAME:-default}` in the texts of `runtime`: values that differ from machine to machine.
 
 
 UNSET_VARIABLE = Code(
@@ -107,7 +107,7 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE", re.IGNOREC
 def with_environment(
     spec: WorkflowSpec, document: Document, environ: Mapping[str, str]
 ) -> tuple[WorkflowSpec, list[Finding]]:
-    """Return a workflow whose runtime has the values of the environment, and what is wrong with its variables.
+    """Return a workflow whose runtime has the values of the environment, and the faults of its variables.
 
     As in a shell, `${NAME:-default}` is the default also where the variable is empty.
     """
@@ -173,11 +173,11 @@ def build_plan(loaded: Loaded, machine: Installation, request: RunRequest, aroun
 def resolve_workflow(
     loaded: Loaded, machine: Installation, request: RunRequest, around: Surroundings | None = None
 ) -> Resolved:
-    """Resolve a valid workflow; findings say what is wrong with it, for which `require_runnable` raises.
+    """Resolve a valid workflow; the findings are its faults, for which `require_runnable` raises.
 
     Args:
-        machine: This machine; of its environment it takes the presence of keys, and what `runtime` names.
-        request: What the person wants of the run.
+        machine: This machine; of its environment it takes the presence of keys, and the variables that `runtime` names.
+            request: The person's choices about the run.
         around: The workflow that this one is a tool of, and its rules; its inputs come with each call.
     """
     document, snapshot, environ, policy = loaded.document, loaded.snapshot, machine.environ, machine.policy
@@ -256,9 +256,9 @@ def _texts(
 def _model_findings(
     workflow: ResolvedWorkflow, document: Document, machine: Installation, request: RunRequest, unset: Sequence[Finding]
 ) -> list[Finding]:
-    """Return what is wrong with the models; with an unset variable there is no setting to check.
+    """Return the faults of the models; with an unset variable there is no setting to check.
 
-    It comes before the flow of data is checked, which depends on what a distribution's provider declares.
+    It comes before the check of the flow of data, which depends on the claims of a distribution's provider.
     """
     models = {} if unset else {name: agent.model for name, agent in workflow.agents.items()}
     return check_models(models, document, machine.environ, _providers_for(workflow, machine, request), request)
@@ -267,7 +267,7 @@ def _model_findings(
 def _providers_for(
     workflow: ResolvedWorkflow, machine: Installation, request: RunRequest
 ) -> Callable[[str], Provider | None]:
-    """Return what finds a provider by its name: one of a distribution is imported only for a run or its plan."""
+    """Return the finder of a provider by its name: one of a distribution is imported only for a run or its plan."""
     if not machine.imports_providers:
         return provider_by_name
     policy = replace(workflow.policy, rules=workflow.rules)
@@ -277,7 +277,7 @@ def _providers_for(
 def _check_workflow(
     workflow: ResolvedWorkflow, document: Document, machine: Installation, request: RunRequest, around: Surroundings
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a workflow that has been resolved."""
+    """Yield the faults of a resolved workflow."""
     spec, agents, outer = workflow.spec, workflow.agents, around.recording
     playing = {
         name: agent.recording
@@ -345,13 +345,13 @@ def require_runnable(plan: Plan) -> None:
 
 
 def planned_workflow(loaded: Loaded, outer: ResolveContext, around: Surroundings) -> Plan:
-    """Return the plan of a workflow that is a tool of another."""
+    """Return the plan of a workflow as a tool of another."""
     machine = Installation(outer.catalog, outer.settings, around.policy, outer.hooks, around.environ)
     return build_plan(loaded, machine, around.options, around)
 
 
 def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]) -> str:
-    """Return what changes whenever the run could, without its inputs: the workflow with its files, models and tools."""
+    """Return a digest of all that the run depends on but its inputs: the workflow with its files, models and tools."""
     made = [tool for tool in tools if isinstance(tool, WorkflowTool)]
     inside = {tool.ref: [(part.name, part.describe()) for part in with_parts([tool])] for tool in made}
     parts = {file: inner.plan.digest for file, inner in workflows_in(tools).items()}
@@ -378,7 +378,7 @@ def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Seq
 # The plan of a loaded workflow with all its findings and its lock, and the plans of it with other inputs.
 
 
-# Returns what is wrong with the inputs of a workflow as one object.
+# Returns the faults of the inputs of a workflow as one object.
 Faults = Callable[[WorkflowSpec, Mapping[str, Any], Loaded], list[Finding]]
 
 

@@ -1,4 +1,4 @@
-"""The plan: what a run will do, resolved and checked, as frozen values."""
+"""The plan: the steps of a run, resolved and checked, as frozen values."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from strands_cli.yaml_files.document import Document
 
 
-# Where the paths of a workflow's `env` lead, looked up once: what is shown is what is opened.
+# The targets of the paths in a workflow's `env`, looked up once: the shown path is the opened one.
 
 
 def place_of(folder: Path, path: str) -> str:
-    """Return what a path of a workflow in this folder leads to, without links; `~` is the home directory."""
+    """Return the target of a path of a workflow in this folder, without links; `~` is the home directory."""
     return os.path.realpath(folder / os.path.expanduser(path))  # noqa: PTH111 - `~unknown` is a name, not an error
 
 
@@ -144,8 +144,8 @@ class PlannedAgent:
     """An agent with everything resolved: its prompt as written, its model, its tools.
 
     `keeps_conversation` is `memory: run` or `path`, of which `follows_path` is the second; `summarizer` the model of
-    its summaries where that is another one. `lists_skills` says whether its system prompt has the list of its skills,
-    and `takes_any_message` whether its `input_schema` is about the inputs of the run. `prompt_end` is the template that
+    its summaries where that is another. `lists_skills` says whether its system prompt has the list of its skills, and
+    `takes_any_message` whether its `input_schema` is about the inputs of the run. `prompt_end` is the template that
     ends the system prompt.
     """
 
@@ -170,9 +170,9 @@ class PlannedAgent:
 class PlannedStep:
     """One step for a reader: its key, its kind, who acts, and its input as far as the inputs suffice.
 
-    `rendered` says whether `input` is what will be sent; otherwise it is the template as written. `about` is what the
-    workflow says of it to people. `decision` is policy's answer to a call of a tool whose arguments are known so far
-    that it does not depend on the rest.
+    `rendered` tells that `input` is the text to be sent; otherwise it is the template as written. `about` is its
+    description for people. `decision` is policy's answer to a call of a tool whose arguments are known so far that it
+    does not depend on the rest.
     """
 
     key: str
@@ -195,7 +195,7 @@ class Bounds:
 
 
 def entry_key(entry: ToolEntry) -> str:
-    """Return what makes two entries of a step's `tool_overrides` the same tool."""
+    """Return the key that equal tools of a step's `tool_overrides` share."""
     if entry.as_ is None and not entry.config:
         return entry.tool
     return canonical_json({"tool": entry.tool, "as": entry.as_, "config": entry.config})
@@ -232,12 +232,12 @@ class ResolvedWorkflow:
 
     `files` are the texts of the other files it was made from (agents, schemas, recordings), by `stored_name`. `hooks`
     are the hook plugins that were asked, and will be; without them policy alone answers. `store` is where runs are
-    stored. `is_complete` is False where a part of the workflow is left out, because it cannot be planned; a finding
-    says why. `places` are the mounts and the files of secrets without links, by the path as written: a link that is
-    moved later leads nowhere else. `variables` are the environment variables that `runtime` names. `packaged` is the
-    name `DIST/NAME` of a workflow that an installed distribution brings. `host_is_typed` says that the command line
-    names the host of the models. `of_others` says whether others wrote the workflow, as it was where it was submitted;
-    None where it runs there.
+    stored. `is_complete` is False where a part of the workflow is left out, because it cannot be planned; a finding has
+    the reason. `places` are the mounts and the files of secrets without links, by the path as written: a link moved
+    later leads nowhere else. `variables` are the environment variables that `runtime` names. `packaged` is the name
+    `DIST/NAME` of a workflow that an installed distribution brings. `host_is_typed` says that the command line names
+    the host of the models. `of_others` says whether others wrote the workflow, as it was where it was submitted; None
+    where it runs there.
     """
 
     spec: WorkflowSpec
@@ -274,7 +274,7 @@ class ResolvedWorkflow:
         return called_by(self.agents, self.override_tools, self.call_tools)
 
     def planned(self, findings: Sequence[Finding], lock: LockComparison | None = None) -> Plan:
-        """Return the plan: this workflow with all findings about it, each once, and what its lock vouches for."""
+        """Return the plan: this workflow with all findings about it, each once, and the parts its lock vouches for."""
         resolved: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(ResolvedWorkflow)}
         vouched: dict[str, Any] = {"locked": lock.locked, "pinned": lock.pinned} if lock else {}
         return Plan(**resolved, findings=tuple(dict.fromkeys(findings)), **vouched)
@@ -284,8 +284,8 @@ class ResolvedWorkflow:
 class Plan(ResolvedWorkflow):
     """Everything `run` needs and nothing it must look up: the value between checking and running.
 
-    `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
-    id, which they are compared with when they have started.
+    `locked` are the distributions and custom references that a lock vouches for. `pinned` are its entries for MCP
+    servers by id, to compare with the started servers.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -305,11 +305,11 @@ class LockComparison:
 # Walks over planned tools, their parts, and the agents and workflows among them.
 
 
-# The JSON Schema of what a workflow takes.
+# The JSON Schema of a workflow's inputs.
 
 
 def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:
-    """Return what a workflow takes as a tool: the inputs that it declares."""
+    """Return the input schema of a workflow as a tool: the inputs that it declares."""
     declared = spec.inputs.declared()
     properties = {name: _property(one) for name, one in declared.items()}
     required = [name for name in spec.inputs.required if spec.inputs.required[name].default is None]
@@ -341,7 +341,7 @@ _OF_ALL = ("readOnlyHint", "idempotentHint")
 _OF_ANY = ("destructiveHint", "openWorldHint")
 
 
-# A tool made of others does nothing by itself: what its parts can do, policy asks of the parts.
+# A composed tool does nothing by itself: policy is asked about the capabilities of its parts.
 NO_CAPABILITIES: Mapping[str, Any] = {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []}
 
 
@@ -423,7 +423,7 @@ def agents_in(tools: Iterable[PlannedTool]) -> Iterator[PlannedAgent]:
 
 
 def all_workflows_in(plan: ResolvedWorkflow) -> Iterator[Plan]:
-    """Yield every workflow that is a tool in a plan, also in one that is a tool itself; each file may come twice."""
+    """Yield every workflow among the tools of a plan, at any depth; each file may come twice."""
     for one in workflows_in(plan.called()).values():
         yield one.plan
         yield from all_workflows_in(one.plan)

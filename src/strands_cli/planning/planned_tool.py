@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.steps import McpServer
 
 
-# Calls that only read by a tool's `read_only_when`: in words, and for the arguments that are known before a run.
+# Calls that only read by a tool's `read_only_when`: in words, and for arguments known before a run.
 
 
 def reading_words(condition: Any) -> str:
@@ -38,7 +38,7 @@ def reads_only(condition: Any, schema: Mapping[str, Any] | None, known: Mapping[
     Args:
         condition: The tool's `read_only_when`.
         schema: Its input schema, for defaults.
-        known: The arguments that are given; the value of one that is not known is None.
+        known: The given arguments; an unknown value is None.
     """
     choices = _choices(condition)
     if choices is None:
@@ -116,7 +116,7 @@ def reached_by(server: McpServer) -> str:
 
 
 def listed(capability: Any) -> list[Any] | None:
-    """Return what a capability lists; plain `true` means everything, and None is unknown."""
+    """Return the entries of a capability; plain `true` means everything, and None is unknown."""
     if isinstance(capability, bool):
         return [EVERY] if capability else []
     return list(capability) if isinstance(capability, (list, tuple)) else None
@@ -143,18 +143,17 @@ UNDECIDED = decide((), Request(names=()))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyTool:
-    """What every kind of planned tool has. Nothing is imported for it.
+    """The shared parts of every kind of planned tool. Nothing is imported for it.
 
     Attributes:
-        name: What the model calls it.
-        ref: How the workflow names it.
-        record: What is known of it without loading it.
+        name: Its name for the model. ref: Its reference in the workflow. record: Its description, known without loading
+            it.
         decision: Policy's answer before any argument is known.
         conditional: Rules that hold for some of its calls, depending on their arguments.
         when_reading: The answer for calls that only read (`read_only_when`), where that differs.
         config: Its settings in the workflow.
         config_claims: The claims that its configuration adds (see `tool_config.configured_claims`).
-        sources: How it came to be here, in the words of a rule.
+        sources: Its origins, in the words of a rule.
         depth: How many levels of tools it has below it, its own included; 0 where the workflow does not make it.
         typed_names: Names of the workflow by which the command line may allow it: ids that no installed tool has.
         publisher: The verified publisher of its distribution, in the words of a rule; None is unknown.
@@ -190,15 +189,15 @@ class AnyTool:
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """Return the capabilities among its claims; a word that is absent is not known."""
+        """Return the capabilities among its claims; an absent word is unknown."""
         return json_object(self.claims.get("capabilities"))
 
     def secrets(self, claims: Mapping[str, Any] | None = None, *, needed: bool = False) -> tuple[str, ...]:
         """Return the secrets that it asks for: those that it declares, and those that its configuration names.
 
         Args:
-            claims: What custom Python declares, which shows when it is imported.
-            needed: Whether to omit those without which it works too, which are declared as `NAME?`.
+            claims: The declaration of custom Python, which shows when it is imported.
+            needed: Whether to omit optional ones, declared as `NAME?`.
         """
         listed = json_object(self._counted(claims or {}).get("capabilities")).get("secrets")
         names = [name for name in listed if isinstance(name, str)] if isinstance(listed, (list, tuple)) else []
@@ -213,7 +212,7 @@ class AnyTool:
         return reading_words(self.record.strands_cli.get("read_only_when")) if self.when_reading is not None else ""
 
     def decision_words(self) -> str:
-        """Return the decision that is made: `allow for method GET or HEAD, else ask: the tool is destructive`."""
+        """Return the decision in words: `allow for method GET or HEAD, else ask: the tool is destructive`."""
         words = f"{self.decision.effect}: {self.decision.rule}"
         return f"allow for {self.reading_words}, else {words}" if self.when_reading is not None else words
 
@@ -221,7 +220,7 @@ class AnyTool:
         """Return policy's answer to a call of which some arguments are known; None if it depends on the others.
 
         Args:
-            known: The arguments; the value of one that is not known is None.
+            known: The arguments; an unknown value is None.
         """
         if self.conditional:
             return None
@@ -244,7 +243,7 @@ class AnyTool:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Return what two mentions of the same tool share, however each is written."""
+        """Return the key that two mentions of the same tool share, however each is written."""
         record = self.record
         return (self.name, (record.distribution, record.entry, record.ref_name), canonical_json(self.config))
 
@@ -253,12 +252,12 @@ class AnyTool:
         return (self.record.name,)
 
     def aliases(self) -> tuple[str, ...]:
-        """Return the names that a workflow gives it: what the model calls it, and how it is written."""
+        """Return the names that a workflow gives it: its name for the model, and its reference."""
         return (self.name, self.ref)
 
     @property
     def own_name(self) -> str:
-        """Return the name by which a rule may allow it: what the model calls it, unless another chose that name."""
+        """Return the name by which a rule may allow it: its name for the model, unless another chose that name."""
         names = self.names()
         if self.name in (*names, *self.typed_names):
             return self.name
@@ -300,7 +299,7 @@ class InstalledTool(AnyTool):
         The last ones are those of its family. A tool that a project adopts answers to its own name, not to an alias.
         """
         record = self.record
-        # What a project calls an adopted tool is a word of the project's author, which loosens nothing.
+        # The name of an adopted tool in a project is a word of the project's author, which loosens nothing.
         by_project = record.adopted is not None and record.adopted.level == "project"
         entry = record.adopted.called if record.adopted and by_project else record.parent or record.name
         parts = [f"{entry}.{record.name}", entry] if record.parent else [entry]
@@ -340,7 +339,7 @@ class PythonTool(AnyTool):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Return what two mentions of the same tool share."""
+        """Return the key that two mentions of the same tool share."""
         return (self.name, (self.ref,), canonical_json(self.config))
 
     def _counted(self, claims: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -359,7 +358,7 @@ class PythonTool(AnyTool):
 class McpTool(AnyTool):
     """A tool of an MCP server, or all of its tools.
 
-    `member` is the server's own name for the tool; None means all of them, which are known after its start.
+    `member` is the server's own name for the tool; None means all of them, known after its start.
     """
 
     server: McpServer
@@ -372,7 +371,7 @@ class McpTool(AnyTool):
         return (f"{whole}/{self.member}", whole) if self.member else (whole,)
 
     def aliases(self) -> tuple[str, ...]:
-        """Return what the model calls it, how it is written, and the bare names of server and tool."""
+        """Return its name for the model, its reference, and the bare names of server and tool."""
         return (self.name, self.ref, self.server.id, *([self.member] if self.member else []))
 
 
@@ -413,7 +412,7 @@ def request_of(
     arguments: Mapping[str, Any] | None = None,
     read_only_now: bool = False,
 ) -> Request:
-    """Return what policy is asked about a tool.
+    """Return the question to policy about a tool.
 
     Args:
         annotations: Its MCP hints as loaded; those of its record where it is not loaded.

@@ -1,4 +1,4 @@
-"""The explanation of policy for a tool: the decisions, every rule that names it, and what would change them."""
+"""The explanation of policy for a tool: the decisions, every rule that names it, and changes with another answer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from strands_cli.policy.file_places import Workspace
 from strands_cli.policy.rule import Request, Rule
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 
-# What a call would be made with, and whether it then only reads; only who validates arguments can tell.
+# The final arguments of a call, and whether it then only reads; only who validates arguments can tell.
 AsCalled = Callable[[PlannedTool, Mapping[str, Any]], tuple[Mapping[str, Any], bool]]
 INTERNAL_KINDS = ("mcp", "agent", "workflow")
 
 
 class AskedCall(NamedTuple):
-    """A call to ask about: its arguments, what fills in their defaults, and where its paths begin."""
+    """A call to ask about: its arguments, the function that fills in their defaults, and the start of its paths."""
 
     arguments: Mapping[str, Any] | None
     as_called: AsCalled | None
@@ -38,8 +38,8 @@ class Explanation:
     """Policy on one tool.
 
     `load` is whether it may be imported, `call` whether a call may be made; `speaking` are the rules that hold, in the
-    order in which they are weighed, `conditional` those that depend on arguments not known yet. `changes` says in
-    sentences what would change the answer; `note` that the tool is not installed.
+    order in which they are weighed, `conditional` those that depend on arguments not known yet. `changes` are sentences
+    about changes with another answer; `note` tells that the tool is not installed.
     """
 
     name: str
@@ -59,7 +59,7 @@ def explain_policy(
     arguments: Mapping[str, Any] | None = None,
     as_called: AsCalled | None = None,
 ) -> list[Explanation]:
-    """Return what the rules say of a reference; of each of its tools, where it holds several.
+    """Return the rules on a reference; on each of its tools, where it holds several.
 
     Args:
         ref: The tool; of a plan also a name that its workflow gives.
@@ -117,7 +117,7 @@ def _of_tool(tool: PlannedTool, rules: Sequence[Rule], machine: Installation, ca
 
 
 def _with_plugins(explained: Explanation, tool: PlannedTool, rules: Sequence[Rule], hooks: Hooks) -> Explanation:
-    """Return an explanation with what hook plugins answer, where the rules alone do not decide."""
+    """Return an explanation with the answers of hook plugins, where the rules alone do not decide."""
     request, load = explained.request, tool.decision
     if load.plugin is not None and load.effect == "deny" and explained.load.effect != "deny":
         return replace(explained, load=load, call=load, changes=(_plugin_sentence(load),))
@@ -149,7 +149,7 @@ def _of_unknown(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mappi
 
 
 def _of_server(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mapping[str, Any] | None) -> Explanation:
-    """Return what the rules say of a tool of an MCP server, as far as it is known by its name."""
+    """Return the rules on a tool of an MCP server, as far as it is known by its name."""
     names = tuple(dict.fromkeys((str(ref), f"mcp:{ref.server}")))
     aliases = tuple(filter(None, (ref.name, ref.server)))
     request = Request(names, sources=frozenset({"mcp"}), arguments=arguments, aliases=aliases)
@@ -158,7 +158,7 @@ def _of_server(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mappin
 
 
 def _load_decision(request: Request, rules: Sequence[Rule], *, is_allowed: bool) -> Decision:
-    # What the workflow denies itself is refused call by call; the others are asked before the import.
+    # A tool that the workflow itself denies is refused call by call; the others are asked before the import.
     decision = decide([rule for rule in rules if rule.level != "workflow"], request)
     if decision.effect == "deny":
         return decision

@@ -109,7 +109,7 @@ def load_prices(environ: Mapping[str, str] | None = None) -> PriceTable:
 
 @cache
 def _shipped(path: Path) -> PriceTable:
-    """Return what is installed, which no process sees change: to check and read it takes longer than a small plan."""
+    """Return an installed table, which no process sees change: to check and read it takes longer than a small plan."""
     return _read(path)
 
 

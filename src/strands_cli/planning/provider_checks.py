@@ -68,7 +68,7 @@ SETTING_OUT_OF_RANGE = Code(
 FIELD_WITHOUT_EFFECT = Code(
     "field-without-effect", "A field is accepted but has no effect with the chosen provider.", "Remove the field."
 )
-# What an address may look like with or without its scheme: no spaces, and a name after `//`.
+# The form of an address with or without its scheme: no spaces, and a name after `//`.
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://|(?!\w+://))[^\s/?#][^\s]*")
 BAD_HOST = Code("bad-host", "The model's host is not an address that its client can use.", "Write it as the fix shows.")
 LITERAL_KEY = Code(
@@ -132,7 +132,7 @@ def check_provider(
 
 
 def unknown_provider(name: str, known: Collection[str], locate: Locate) -> Finding:
-    """Return the finding for a provider that is not installed, with the nearest of those that are known."""
+    """Return the finding for an absent provider, with the nearest of the known ones."""
     message = f"there is no provider '{name}'"
     if (distribution := OURS[GROUP].get(name)) is None:
         fix = suggest(SYNONYMS.get(name.lower(), name), known, f"use one of: {', '.join(known)}")
@@ -143,7 +143,7 @@ def unknown_provider(name: str, known: Collection[str], locate: Locate) -> Findi
 
 
 def check_extra(provider: Provider, locate: Locate = lambda _field: None) -> Iterator[Finding]:
-    """Yield a finding for a provider's client that is not installed, or in a version that the SDK does not admit."""
+    """Yield a finding for a provider's client that is missing, or in a version that the SDK does not admit."""
     extra = f"'{provider.distribution}[{provider.extra}]'" if provider.extra else provider.distribution
     fix = f"pip install {extra}"
     missing = [module for module in provider.modules if not _importable(module)]
@@ -211,7 +211,7 @@ def _importable(module: str) -> bool:
 def _check_fields(
     provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
 ) -> Iterator[Finding]:
-    """Yield a finding for each setting that is missing, written twice, out of range, or without effect."""
+    """Yield a finding for each setting that is absent, written twice, out of range, or without effect."""
     for name in SETTING_FIELDS:
         value, place = getattr(settings, name), place_of(provider, name, settings, environ)
         if value is None:
@@ -321,7 +321,7 @@ def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> 
 def _check_key(
     provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
 ) -> Iterator[Finding]:
-    """Yield a finding for a key that is missing, written in the file, or sent to another service."""
+    """Yield a finding for a key that is absent, written in the file, or sent to another service."""
     for place in (provider.key_place, ("api_key",), ("client_args", "auth_token")):
         if place is not None and (value := value_at(settings.options, place)):
             if "${" in str(value):  # names a secret, or is reported as a name of none
@@ -346,7 +346,7 @@ def _check_key(
         yield Finding(MISSING_API_KEY, message, locate("provider"), fix)
     else:
         yield from _check_destination(provider, settings, variables, locate)
-        if not needs_no_key(provider, settings, environ):  # what a server on this machine gets is often no secret
+        if not needs_no_key(provider, settings, environ):  # the key of a server on this machine is often no secret
             short = [name for name in variables if is_short(environ.get(name, ""))]
             yield from (short_secret(f"{name}, the key of '{provider.name}',", locate("provider")) for name in short)
 

@@ -22,7 +22,7 @@ from strands_cli.workflow.steps import AgentStep
 from strands_cli.yaml_files.document import Document, escape
 from strands_cli.yaml_files.document_reader import FILE_UNREADABLE, NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
 
-# What `context_policy` and `memory: run` need, resolved and checked before a run.
+# The needs of `context_policy` and `memory: run`, resolved and checked before a run.
 
 
 NOTES_OUTSIDE = Code(
@@ -62,7 +62,7 @@ def check_context(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], docume
 
 
 def check_compaction(spec: WorkflowSpec, document: Document) -> list[Finding]:
-    """Return a finding where no conversation can get as long as what compaction leaves as it is."""
+    """Return a finding where no conversation can get longer than the part that compaction leaves as it is."""
     compaction = spec.context_policy.compaction
     has_window = spec.context_policy.window is not None
     if compaction is None or not compaction.enabled or has_window or not spec.agents:
@@ -119,7 +119,7 @@ REPLAY_NEEDS_RECORDING = Code(
 def check_recordings(
     spec: WorkflowSpec, playing: Mapping[str, Path | None], document: Document, snapshot: FileSnapshot = NO_SNAPSHOT
 ) -> Iterator[Finding]:
-    """Yield what would keep provider `replay` from playing: no recording, a bad one, or one for other steps.
+    """Yield findings that keep provider `replay` from playing: no recording, a bad one, or one for other steps.
 
     Args:
         playing: The recording of each agent with provider `replay`.
@@ -167,7 +167,7 @@ def _is_elsewhere(path: Path, snapshot: FileSnapshot) -> bool:
 
 
 def _may_be_explained(path: Path, document: Document) -> bool:
-    """Return whether a message may say what is wrong with a file: not with every file that a workflow may name."""
+    """Return whether a message may explain the fault of a file: not for every file that a workflow may name."""
     place = Path(os.path.realpath(path))
     return any(place.is_relative_to(os.path.realpath(folder)) for folder in (folder_of(document), Path.cwd()))
 
@@ -178,11 +178,11 @@ def _unusable(named: Where) -> Finding:
 
 
 def _place(found: Finding, named: Where) -> Where:
-    """Return the place of a finding in a recording; what is not there has its place where the workflow names it."""
+    """Return the place of a finding in a recording; for a missing file, the place where the workflow names it."""
     return named if found.where is None or found.code == FILE_UNREADABLE else found.where
 
 
-# The `N` of a repeated step's key, which is a number in the run; behind these words an `N` is a name of the author's.
+# The `N` of a repeated step's key, a number in the run; behind these words an `N` is a name of the author's.
 _NAMED = ("nodes", "tasks", "branches", "routes")
 _NUMBER = "".join(rf"(?<!^{word}\.)" for word in _NAMED) + r"(?<=\.)N(?=\.|$)|(?<=#)N$"
 
@@ -201,9 +201,9 @@ def _check_steps(
         for placed in spec.pattern.placed
         if isinstance(step := placed.step, AgentStep) and step.agent in playing
     }
-    # Keys below a step's key belong to agents that are tools there, in this file or another.
+    # Keys below a step's key belong to agents as tools there, in this file or another.
     known = {placed.key for placed in spec.pattern.placed}
-    # What asks there is unknown until the agent's name is corrected, which another finding asks for.
+    # The agent there is unknown until its name is corrected, which another finding asks for.
     misnamed = {
         placed.key
         for placed in spec.pattern.placed

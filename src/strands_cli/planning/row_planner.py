@@ -1,4 +1,4 @@
-"""A plan with other inputs: what depends on them is computed again, and the rest is shared."""
+"""A plan with other inputs: the parts that depend on them are computed again, and the rest is shared."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ from strands_cli.yaml_files.document import Document, escape
 # The steps of a plan: who acts in each, and its input as far as it is known before the run.
 
 
-# The prefix of a key's part that names an agent which is called as a tool.
+# The prefix of a key's part that names an agent called as a tool.
 AGENT_PART = "agent."
-# What a step may hold besides; any other part of a key is a step of a workflow that is called as a tool.
+# The other parts below a step; any part besides is a step of a workflow called as a tool.
 _WITHIN_A_STEP = re.compile(r"(tool|model|summary|interrupt)\.|notes?$|approval$")
 
 
 def agents_by_key(spec: WorkflowSpec) -> Callable[[str], tuple[str, ...]]:
     """Return a function that gives who acts at a key of the journal: the step's agent, then the agents as its tools.
 
-    It leaves out the agents of a workflow that is a tool, since these have names of their own.
+    It leaves out the agents of a workflow among the tools, since these have names of their own.
     """
     steps = [(placed.key, placed.step) for placed in spec.pattern.placed]
     agents = {key.removesuffix("#N"): step.agent for key, step in steps if isinstance(step, AgentStep)}
@@ -84,7 +84,7 @@ def planned_steps(
 ) -> tuple[PlannedStep, ...]:
     """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs, or `as_written`.
 
-    What calls a template filter of a distribution is left as it is written.
+    Templates that call a filter of a distribution are left as written.
     """
     templates, inputs = spec.templates(), spec.inputs.names_of(inputs)
     planned: list[PlannedStep] = []
@@ -141,7 +141,7 @@ def _as_text(value: Any) -> str:
 def bounds_of(
     spec: WorkflowSpec, steps: tuple[PlannedStep, ...], leads_on: bool = False, calls_others: bool = False
 ) -> Bounds:
-    """Return how often things happen at most: what the pattern implies, or the budget where it is lower.
+    """Return the upper limits of calls and steps: those of the pattern, or the budget where it is lower.
 
     Args:
         leads_on: Whether a tool is made of others, so that one call may be many, and hold steps.
@@ -164,7 +164,7 @@ def _least(*limits: int | None) -> int | None:
     return min(known) if known else None
 
 
-# Inputs: what was given, coerced and checked against what the workflow declares, before anything runs.
+# Inputs: the given values, coerced and checked against the declarations of the workflow, before anything runs.
 
 
 BAD_INPUT = Code(
@@ -203,14 +203,14 @@ def resolve_inputs(
     document: Document,
     is_read: Callable[[str], bool] | None = None,
 ) -> tuple[dict[str, Any], list[Finding]]:
-    """Return every input's value, and all that is wrong with them.
+    """Return every input's value, and all of their faults.
 
     Args:
-        inputs: What the workflow declares; defaults and `values` count where nothing was given.
+        inputs: The declarations of the workflow; defaults and `values` count where nothing was given.
         texts: Texts to be converted to the declared types (`--var`).
-        values: Values that have types already; they count less than what is given as text.
-        is_read: Returns whether a template reads a name of the inputs: a value that is not declared and that none reads
-            is an error. None makes a warning of each.
+        values: Values that have types already; texts have precedence.
+        is_read: Returns whether a template reads a name of the inputs: an undeclared value that none reads is an error.
+            None makes a warning of each.
     """
     declared = inputs.declared()
     resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}
@@ -254,11 +254,11 @@ MOST_SHAPES = 16
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What rows have in common whose steps are equal but for their texts.
+    """The common parts of rows whose steps are equal but for their texts.
 
     Attributes:
         steps: Whether each step's input is rendered, and the decision about its call.
-        findings: What is wrong with the plan, whatever its inputs are.
+        findings: The faults of the plan, whatever its inputs are.
         place: Where among these findings those about the inputs are.
         is_faulty: Whether the workflow cannot run whatever its inputs are.
     """
@@ -270,7 +270,7 @@ class _Shape:
 
 
 class InputPlanner:
-    """Computes what depends on the inputs of one workflow.
+    """Computes the parts of one workflow that depend on its inputs.
 
     Args:
         spec: The workflow, as it is planned.
@@ -284,7 +284,7 @@ class InputPlanner:
         self._names = names_in_templates(spec)
 
     def inputs(self, request: RunRequest) -> tuple[dict[str, Any], list[Finding]]:
-        """Return the inputs of a request, and what is wrong with them and with what follows from them alone."""
+        """Return the inputs of a request, and the faults of them and of the values that follow from them alone."""
         spec, document = self._spec, self._document
         is_read = None if spec.inputs.allow_undeclared else partial(is_read_in_templates, spec)
         inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document, is_read)
@@ -295,11 +295,11 @@ class InputPlanner:
         return inputs, [*findings, *check_outputs(spec, document, inputs, request)]
 
     def check(self, texts: Mapping[str, str], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-        """Return the declared inputs in their types, and what is wrong with each of them."""
+        """Return the declared inputs in their types, and the faults of each."""
         return resolve_inputs(self._spec.inputs, texts, values, self._document)
 
     def check_budgets(self, planned: Plan, limits: Mapping[str, float]) -> Sequence[Finding]:
-        """Return what prevents that limits on what the workflow spends hold."""
+        """Return findings that keep limits on the usage of the workflow from holding."""
         budgets = type(self._spec.runtime.budgets)(**limits)  # type: ignore[arg-type]  # each has the type of its field
         runtime = self._spec.runtime.model_copy(update={"budgets": budgets})
         spec = self._spec.model_copy(update={"runtime": runtime})
@@ -308,7 +308,7 @@ class InputPlanner:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A workflow that was resolved from the start, with what its rows need.
+    """A workflow resolved from the start, with the parts that its rows need.
 
     Attributes:
         of_inputs: Those of its findings that are about its inputs; they come first.
@@ -330,7 +330,7 @@ class WholePlan:
         planned: The plan.
         resolved: The workflow with the findings about it alone.
         before: Findings before those about the inputs.
-        faults: What is wrong with the inputs as one object.
+        faults: The faults of the inputs as one object.
     """
 
     planned: Plan
@@ -356,7 +356,7 @@ class RowPlanner:
         first: The first plan of the workflow, with its stages.
         request: The request of that plan.
         plan_whole: Plans the workflow from the start.
-        faults: Returns what is wrong with inputs as one object.
+        faults: Returns the faults of inputs as one object.
     """
 
     def __init__(
@@ -381,13 +381,13 @@ class RowPlanner:
         texts: Mapping[str, str] = MappingProxyType({}),
         **places: Path | None,
     ) -> Plan:
-        """Return the plan of a row, equal to what planning from the start returns for its inputs.
+        """Return the plan of a row, equal to the plan made from the start for its inputs.
 
         The workflow is planned again for the first row of each kind: which templates the inputs render, and how policy
         answers calls.
 
         Args:
-            values: The inputs that have types already, in place of those of the first plan.
+            values: The inputs with types, in place of those of the first plan.
             texts: Inputs as text, which win over `values`.
             places: The directory of the row's artifacts (`out_dir`), and where it begins (`beside`), if others.
         """
@@ -410,11 +410,11 @@ class RowPlanner:
         return replace(like, inputs=inputs, steps=steps, digest=digest_of_plan(inputs, self._rest), findings=in_order)
 
     def check(self, texts: Mapping[str, str], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-        """Return the inputs of a row in their types, and what is wrong with them, each by itself and all as one object.
+        """Return the inputs of a row in their types, and the faults, of each by itself and of all as one object.
 
         Args:
             texts: Inputs as text, which win over `values`.
-            values: The inputs that have types already.
+            values: The inputs with types.
         """
         inputs, findings = self._inputs.check(texts, values)
         if not has_errors(findings):
@@ -422,7 +422,7 @@ class RowPlanner:
         return inputs, findings
 
     def check_budgets(self, limits: Mapping[str, float]) -> Sequence[Finding]:
-        """Return what prevents that such limits hold for all rows together: a limit on money without prices.
+        """Return findings that keep such limits from holding for all rows together: a limit on money without prices.
 
         Args:
             limits: By names of `runtime.budgets`.
@@ -431,12 +431,12 @@ class RowPlanner:
 
 
 def _shape_of(steps: Sequence[PlannedStep]) -> tuple[Any, ...]:
-    """Return what findings about a workflow's data depend on besides the workflow."""
+    """Return the facts besides the workflow that findings about its data depend on."""
     return tuple((step.rendered, step.decision) for step in steps)
 
 
 def digest_of_plan(inputs: Mapping[str, Any], rest: str) -> str:
-    """Return the digest of a plan; `rest` is the canonical JSON of an object with what it depends on besides inputs."""
+    """Return the digest of a plan; `rest` is the canonical JSON of an object with its other parts besides inputs."""
     # As the canonical JSON of one object: the word `inputs` is before all others.
     text = f'{{"inputs":{canonical_json(inputs)},{rest[1:]}'
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""What a person wants of a run: the one definition of its options; help, storage and the Python API derive from it."""
+"""A person's choices about a run: the one definition of the options, for help, storage and the Python API."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def store_place_of(settings: Settings) -> StorePlace:
 
     Raises:
         InvalidInput: The user's config file is not valid.
-        UsageError: The address refers to a source of secrets that is not installed.
+        UsageError: The address refers to a source of secrets without its distribution.
     """
     if not settings.is_chosen and (address := _configured(settings.user_config)):
         return _place_at(address)
@@ -95,7 +95,7 @@ def _configured(config: Path | None) -> str:
 
 
 def _name_of(value: Mapping[str, Any], source: str) -> Any:
-    """Return what an address has after the source of a password: one word, or `PATH#KEY` for that of a distribution."""
+    """Return the text after the source of a password: one word, or `PATH#KEY` for that of a distribution."""
     if source in SOURCES:
         return value.get(SOURCES[source], "")
     path, key = value.get("path", ""), value.get("key", "")
@@ -103,7 +103,7 @@ def _name_of(value: Mapping[str, Any], source: str) -> Any:
 
 
 def _address_in(part: ConfigPart) -> str:
-    """Return the address of a store with the reference to its password in it; report what is wrong with it."""
+    """Return the address of a store with the reference to its password in it; report faults of it."""
     if part.value is None:
         return ""
     whole = part.value if isinstance(part.value, Mapping) else {"address": part.value}
@@ -145,8 +145,7 @@ class Option:
     Attributes:
         flags: The words of the command line; empty where a program alone can choose.
         help: The help text.
-        metavar: What the help shows for the value.
-        heading: What the help shows it under.
+        metavar: The help's word for the value. heading: The help's heading above it.
         is_stored: Whether the run's journal stores it, so that a resume has it again.
         again: Whether commands that continue a stored run have it too, so that it can change.
         help_again: Their help text, where it differs.
@@ -181,11 +180,11 @@ def option(default: Any, *flags: str, help: str, **more: Any) -> Any:  # noqa: A
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """The choices about a run that are made outside the workflow file; `yes` and `deny` exclude each other.
+    """The choices about a run outside the workflow file; `yes` and `deny` exclude each other.
 
     Attributes:
         variables: Inputs as text, coerced to their declared types.
-        values: Inputs that have types already; they come from files and programs.
+        values: Inputs with types, from files and programs.
         out_dir: The directory of artifacts.
         force: Whether files that exist are overwritten.
         provider: The model provider of all agents.
@@ -207,7 +206,7 @@ class RunRequest:
         tools: Descriptions of Python objects that a program adds as tools of the workflow.
         python_tools: These objects, as `tools.loading` has read them; None if no program runs the plan.
         hooks: Distributions of further hook plugins.
-        context: What a program gives to the tools of the run; it is not stored.
+        context: Values of a program for the tools of the run; they are not stored.
         beside: The directory that relative paths start from: the working directory before any tool could change it.
         as_written: Whether templates stay unrendered, to look at a workflow that has not been reviewed.
         tell: Takes a line for the person, from any thread.
@@ -379,7 +378,7 @@ class RunRequest:
     tell: Callable[[str], None] = log_line
 
     def changed(self, changes: Mapping[str, Any]) -> RunRequest:
-        """Return the request with what is chosen when its run continues; tools to allow are added to the earlier."""
+        """Return the request with the choices made when its run continues; tools to allow are added to the earlier."""
         changes = dict(changes)
         if allow := changes.get("allow"):
             changes["allow"] = tuple(dict.fromkeys([*self.allow, *allow]))
@@ -408,7 +407,7 @@ class RunRequest:
 
 @cache
 def options() -> dict[str, Option]:
-    """Return the options that have a flag, by the name of their field, in the order of the help."""
+    """Return the options with a flag, by the name of their field, in the order of the help."""
     return {one.name: one.metadata["option"] for one in fields(RunRequest) if "option" in one.metadata}
 
 

@@ -1,4 +1,4 @@
-"""One call of a tool as a workflow of one step, so that what a file declares about the tool holds for the call."""
+"""One call of a tool as a workflow of one step, so that the file's declarations for the tool hold for the call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def check_call_input(
     tool: PlannedTool, arguments: Mapping[str, Any], pointer: str, document: Document
 ) -> Iterator[Finding]:
-    """Yield what the permission check would refuse when the step runs, as far as it is known before.
+    """Yield the refusals of the permission check when the step runs, as far as they are known before.
 
     Args:
         tool: The tool the step calls; without a schema nothing is known.
@@ -68,7 +68,7 @@ def check_call_input(
 
 
 def _check_value(tool: PlannedTool, name: str, value: Any, schema: Any, where: Any) -> Iterator[Finding]:
-    """Yield what is wrong with the type or choice of a value without templates; the rest is checked at the call.
+    """Yield the faults in the type or choice of a value without templates; the rest is checked at the call.
 
     By hand: the schema library would cost every plan with a tool-call step a third of an SDK import.
     """
@@ -133,7 +133,7 @@ def _sections_of(file: str) -> dict[str, Any]:
 
 
 def _of_server(sections: Mapping[str, Any], tool: str) -> dict[str, Any]:
-    """Return what one MCP server needs, so that its call does not depend on the programs and secrets of others."""
+    """Return the declarations for one MCP server, so that its call depends on no programs and secrets of others."""
     known = dict(sections.get("tools") or {}).get("mcp") or []
     name = tool.removeprefix("mcp:").partition("/")[0]
     servers = [server for server in known if isinstance(server, Mapping) and server.get("id") == name]

@@ -1,4 +1,4 @@
-"""The workflows of a folder, each planned as far as its tools go: what `strands lock` covers."""
+"""The workflows of a folder, each planned as far as its tools go, for `strands lock`."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def agent_workflow_of(
     recording: str | None = None,
     inputs: Mapping[str, InputSpec] | None = None,
 ) -> AgentWorkflow:
-    """Return an agent as a workflow of one step that is given `input`; one that is a workflow already stays as it is.
+    """Return an agent as a workflow of one step with the input `input`; a workflow stays as it is.
 
     Args:
         provider: Who serves its model, where the agent itself does not say.
-        recording: What its model plays instead.
+        recording: The recording that its model plays instead.
         inputs: Further inputs, for the templates of its prompt.
     """
     if atomic.is_workflow:
@@ -131,7 +131,7 @@ def located_in_agent_file(finding: Finding, atomic: Atomic) -> Finding:
     return replace(finding, where=replace(where, file=document.file)) if is_here else finding
 
 
-# What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
+# Findings that keep a named tool from being known. Other findings of a plan are about running it.
 _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)
 
 
@@ -151,10 +151,10 @@ def plan_folder(
     *,
     may_be_empty: bool = False,
 ) -> Planned:
-    """Plan every workflow that lies in a folder, and packaged ones that are run there.
+    """Plan every workflow in a folder, and packaged ones to run there.
 
     Args:
-        folder: Its `*.yaml`, `*.yml` and `*.json` are looked at, those of its folders are not.
+        folder: Its `*.yaml`, `*.yml` and `*.json` are read, those of its folders are not.
         machine: This machine; its policy files are left out.
         named: A file that has to be a workflow, with any suffix.
         packaged: Workflows of installed distributions, as `DIST/NAME`.
@@ -162,8 +162,8 @@ def plan_folder(
 
     Raises:
         UsageError: there is no workflow, or the folder cannot be read.
-        InvalidInput: one is not valid, or names a tool that is not known; then its tools cannot be locked.
-        NotEquipped: a tool that is named cannot work on this machine.
+        InvalidInput: one is not valid, or names an unknown tool; then its tools cannot be locked.
+        NotEquipped: a named tool cannot work on this machine.
     """
     documents, unread = _documents(folder, named)
     findings: list[Finding] = []
@@ -172,7 +172,7 @@ def plan_folder(
     for document, snapshot in found:
         if not is_workflow(document):
             agent, wrong = _plan_agent(document, machine)
-            # Those of a workflow around it may be what it lacks; then that workflow is what is locked.
+            # A workflow around it may have the missing tools; then that workflow is locked.
             findings += wrong if named is not None and Path(document.file) == named else []
             plans += [agent] if agent is not None else []
             continue
@@ -180,7 +180,7 @@ def plan_folder(
         if (spec := loaded.valid) is None:
             findings += [found for found in loaded.findings if found.severity == "error"]
             continue
-        # Nothing is imported here, and what may run is for policy to say when it does.
+        # Nothing is imported here, and policy decides on each run.
         plan = build_plan(loaded, _granting(machine, spec, document), RunRequest())
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
@@ -218,7 +218,7 @@ def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[s
         if is_workflow(document) or is_agent_file(document.value):
             documents.append(document)
         elif path == named:
-            translated(document)  # it may be of a format that is not installed
+            translated(document)  # it may be of a format of an absent distribution
             raise InvalidInput(f"{path} is not a workflow: it has no `pattern`", fix="name one, or its folder")
     return documents, unread
 
@@ -253,7 +253,7 @@ def is_workflow(document: Document) -> bool:
 
 
 def _custom_references(spec: WorkflowSpec, folder: Path, seen: set[Path]) -> Iterator[str]:
-    """Yield the custom Python that a workflow names, or another that is a tool of it; `seen` are those looked at."""
+    """Yield the custom Python that a workflow names, or another among its tools; `seen` are the read files."""
     for text in spec.named_tools():
         with contextlib.suppress(ToolRefError):
             ref = ToolRef.parse(text)
@@ -261,7 +261,7 @@ def _custom_references(spec: WorkflowSpec, folder: Path, seen: set[Path]) -> Ite
                 yield ref.canonical
             elif ref.kind == "workflow" and (file := (folder / ref.name).resolve()) not in seen:
                 seen.add(file)
-                with contextlib.suppress(StrandsCliError):  # planning says what is wrong with it
+                with contextlib.suppress(StrandsCliError):  # planning reports its faults
                     other = load_spec(read_document(file)).spec
                     yield from _custom_references(other, file.parent, seen) if other is not None else ()
 
@@ -279,7 +279,7 @@ def _require_known(findings: Iterable[Finding]) -> None:
     raise kind("nothing is locked, since a workflow here has tools that are not known", findings=found)
 
 
-# A workflow, an agent or a skill of a package: what is wrong with it on every machine, and what it reads and calls.
+# A workflow, an agent or a skill of a package: its faults on every machine, and the files and tools that it uses.
 
 
 SKILL = "SKILL.md"
@@ -297,8 +297,7 @@ class PortableFile:
     """A file of a package; nothing of it runs, and nothing is imported.
 
     Attributes:
-        kind: What it is; None for another file, or one that cannot be read.
-        findings: What is wrong with it, wherever it is installed.
+        kind: Its kind; None for another file, or an unreadable one. findings: Its faults, wherever it is installed.
         is_sound: Whether its tests mean something.
         files: The other files that it reads.
         tools: The names of the tools that its tests call, each with the distribution of an installed one.

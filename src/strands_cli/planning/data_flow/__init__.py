@@ -1,1 +1,1 @@
-"""What a plan reads and sends: secrets, hosts, telemetry, and text from outside that reaches tools."""
+"""The inputs and destinations of a plan: secrets, hosts, telemetry, and text from outside that reaches tools."""

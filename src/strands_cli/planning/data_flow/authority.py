@@ -1,4 +1,4 @@
-"""What a workflow names to start, read, open and reach, and where each leads; `planned_authority` adds who gets it."""
+"""The programs, files and addresses that a workflow names, and their places; `planned_authority` adds who gets each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.sections import Secret
     from strands_cli.workflow.steps import McpServer, ToolEntry
 
-# In a tool's `config`: addresses that are not public and may be reached all the same.
+# In a tool's `config`: addresses that are not public and may still be reached.
 PRIVATE = "allow_private"
 # How the use of an address by models begins.
 OF_MODELS = "the models of "
@@ -37,11 +37,11 @@ class Use:
     Attributes:
         kind: The kind: a `store` is a keyring or a cloud service, a `network` one that is not public, `sending`
             private data that may leave, as a warning says.
-        what: The command line, path, variable, entry or addresses, as the workflow writes it.
-        by: What of the workflow names it: `the secret TOKEN`.
+        what: Command line, path, variable, entry or addresses, as the workflow writes it.
+        by: The part of the workflow that names it: `the secret TOKEN`.
         to: Who gets it; empty if no one does, so that it is not used; None where it is not a secret or unknown.
         asks: Whether a person is asked about it once, before the first run.
-        exact: All that the file says of it, which an answer is about; empty where no answer depends on it.
+        exact: The whole text of the file about it, for which an answer holds; empty where no answer depends on it.
         place: The file or folder that it leads to here, without links; empty where there is none.
         is_elsewhere: Whether that is not the path as written, because of a link, `~` or the search for a program.
     """
@@ -68,7 +68,7 @@ class Use:
 
 
 def uses_in(plan: Plan) -> tuple[Use, ...]:
-    """Return what a workflow names, without the workflows among its tools."""
+    """Return the uses that a workflow names, without the workflows among its tools."""
     spec, getting = plan.spec, [*_getting(plan.spec), *_models_getting(plan)]
     found = [
         *(_of_secret(secret, getting, plan) for secret in spec.env.secrets),
@@ -121,7 +121,7 @@ def opened_networks(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def host_and_port(url: str) -> str:
-    """Return host and port of an address, without what may be a password or a key."""
+    """Return host and port of an address, without parts that may be a password or a key."""
     from urllib.parse import urlsplit
 
     try:
@@ -182,7 +182,7 @@ def _first_word(command: str) -> str:
 
 
 def _found_program(name: str, folder: Path, path: str | None = None) -> str:
-    """Return the file that is started for a program, without links; empty if there is none."""
+    """Return the file that starts for a program, without links; empty if there is none."""
     named = os.path.join(folder, name) if os.sep in name else name  # noqa: PTH118 - a program's name
     found = shutil.which(named, path=path) if name else None
     return os.path.realpath(found) if found else ""
@@ -234,7 +234,7 @@ def _of_notes(plan: Plan) -> Iterator[Use]:
 
 
 def _reached(url: str, by: str, exact: str) -> Use:
-    """Return the use of an address: a person is asked about each that is not certainly public."""
+    """Return the use of an address: a person is asked about each that may not be public."""
     from strands_cli.addresses.written_places import is_public
 
     asks = not is_public(url)

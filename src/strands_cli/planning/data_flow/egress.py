@@ -1,4 +1,4 @@
-"""What leaves the machine when a plan is run, and what may write files on it, as far as it is known beforehand."""
+"""Data that leaves the machine during a run, and tools that may write files on it, as far as known beforehand."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Destination:
 def destination_of(otel: Otel | None, environ: Mapping[str, str]) -> Destination | None:
     """Return where the spans of a run go, None where nothing is traced.
 
-    The variables are those of https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. What
-    the workflow says has precedence over them, except over `OTEL_SDK_DISABLED`. The headers of the environment are
-    often a key: they go where the environment says, not to the endpoint that a file names.
+    The variables are those of https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. The
+    values of the workflow have precedence over them, except over `OTEL_SDK_DISABLED`. The headers of the environment
+    are often a key: they go to the endpoint of the environment, not to one that a file names.
     """
     if otel is None or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
@@ -72,7 +72,7 @@ def destination_of(otel: Otel | None, environ: Mapping[str, str]) -> Destination
 
 
 def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what keeps the traces that a workflow asks for from being sent."""
+    """Yield findings that keep the traces of a workflow from being sent."""
     otel = spec.telemetry.otel
     destination = destination_of(otel, environ)
     if destination is not None and destination.kind == "otlp" and not _has_exporter():
@@ -85,7 +85,7 @@ def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str
 
 
 def _meant_for_grpc(written: str | None, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield what the environment says of gRPC, and what to set; the address of a file is checked with the file."""
+    """Yield the variables of the environment with gRPC, and the remedy; the file's address is checked with the file."""
     name, address = next(((one, environ[one]) for one in _ENDPOINTS if environ.get(one)), ("", ""))
     meant = address_for_http(address)
     if written is None and meant:
@@ -109,7 +109,7 @@ def _has_exporter() -> bool:
 
 
 def _with_path(url: str) -> str:
-    """Return the URL for traces; what is named is usually that of all signals."""
+    """Return the URL for traces; the given one is usually that of all signals."""
     return url if url.rstrip("/").endswith(_PATH) else url.rstrip("/") + _PATH
 
 
@@ -126,11 +126,11 @@ Kind = Literal["model", "tool", "server", "trace"]
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What leaves this machine at one place, and where it goes.
+    """Data that leaves this machine at one place, with its destination.
 
-    `who` is the agent, tool or server. `hosts` are where it goes, `*` for any; None where that is unknown. `is_near`
-    tells that all of it stays on this machine or in a private network. `keys` are the secrets and the variables with
-    keys that may go with it.
+    `who` is the agent, tool or server. `hosts` are the destinations, `*` for any; None where they are unknown.
+    `is_near` tells that all of it stays on this machine or in a private network. `keys` are the secrets and the
+    variables with keys that may go with it.
     """
 
     kind: Kind
@@ -214,7 +214,7 @@ def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
 
 
 def _usable(plan: Plan) -> Iterator[PlannedTool]:
-    """Yield every tool, parts included, that is not made of others and is not denied."""
+    """Yield every allowed tool, parts included, but for composed ones."""
     for tool in with_parts(plan.called()):
         if tool.decision.effect != "deny" and not tool.is_composed:
             yield tool

@@ -1,4 +1,4 @@
-"""What a plan exposes: one agent with all that an injection needs, data that leaves along the steps, open networks."""
+"""The risks of a plan: one agent with all that an injection needs, data that leaves along the steps, open networks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strands_cli.workflow.pattern_model import PlacedStep
 from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.yaml_files.document import Document, escape
 
-# Where one agent reads what strangers write, knows what is private, and can send: a prompt injection's way out.
+# Agents that read text of strangers, know private data, and can send: a prompt injection's way out.
 
 
 RISKY_COMBINATION = Code(
@@ -31,7 +31,7 @@ LEGS = (STRANGERS, PRIVATE, OUT)
 def check_combinations(plan: ResolvedWorkflow, document: Document) -> Iterator[Finding]:
     """Yield a warning for each agent whose tools, taken together, let a stranger's text send private data away.
 
-    A tool that does not say what it can do may do anything: it counts where others already make two of the three.
+    A tool without declared capabilities may do anything: it counts where others already make two of the three.
     """
     for agent in plan.agents.values():
         yield from _check(agent.tools, f"agent '{agent.id}'", f"/agents/{escape(agent.id)}", document)
@@ -74,7 +74,7 @@ def _unsaid(names: list[str]) -> str:
 
 
 def legs_of(tool: PlannedTool) -> dict[str, bool | None]:
-    """Return what a tool brings, None where it does not say."""
+    """Return which of the three a tool brings, None where it does not declare it."""
     hosts, folders = listed(tool.capabilities.get("network")), listed(tool.capabilities.get("filesystem"))
     hints = tool.record.annotations
     return {

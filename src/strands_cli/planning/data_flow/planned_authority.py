@@ -1,4 +1,4 @@
-"""The authority of a plan: what it starts, reads and opens, who gets each, what leaves, and what a person is asked."""
+"""The authority of a plan: its programs, files and addresses, who gets each, data that leaves, and the questions."""
 
 # Strings and os.path, as the uses beside it have them.
 # ruff: noqa: PTH113, PTH118, PTH122
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Which workflows are not a person's own: those of packages, those outside the project, those changed under a lock.
 
 
-# Installers write here what others have made, also where a virtual environment is inside a project.
+# Installers write code of others here, also where a virtual environment is inside a project.
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
@@ -38,7 +38,7 @@ def foreign_reason(plan: Plan, digest: str) -> str:
     """Return why a workflow is not the person's own, as a clause after "it"; empty for their own.
 
     Args:
-        digest: That of what the workflow uses, which a lock has.
+        digest: The digest of the workflow's uses, which a lock has.
     """
     return foreign_place(plan) or ("uses other things than its lock has" if _differs_from_lock(plan, digest) else "")
 
@@ -119,13 +119,13 @@ def _is_code(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """What a plan uses of this machine, and what leaves it.
+    """The uses of this machine by a plan, and the data that leaves.
 
-    `writers` are the tools that may write files, each with whether it says so. `digest` is that of all that its files
-    say of this, and of where links lead; it is the same on every machine and in every folder. `places` are the files
-    and folders that are meant on this one. `foreign` says why the workflow is not the person's own, so that they are
-    asked about all that it uses, and `whole` is the digest of that; both are empty for their own. Of their own with a
-    workflow of others as a tool, that is so for what the tool uses.
+    `writers` are the tools that may write files, each with whether it says so. `digest` covers the text of its files
+    about this, and the targets of links; it is the same on every machine and in every folder. `places` are their files
+    and folders on this one. `foreign` is the reason why the workflow is not the person's own, so that they are asked
+    about all of its uses, and `whole` is the digest of these; both are empty for their own. In their own workflow with
+    one of others as a tool, this holds for the uses of the tool.
     """
 
     uses: tuple[Use, ...]
@@ -138,7 +138,7 @@ class Authority:
 
     @property
     def asked(self) -> tuple[Use, ...]:
-        """Return what a person is asked about before the first run."""
+        """Return the uses that a person is asked about before the first run."""
         return tuple(use for use in self.uses if use.asks)
 
     def as_dict(self) -> dict[str, Any]:
@@ -152,9 +152,9 @@ class Authority:
 
 
 def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole: bool = False) -> Authority:
-    """Return what a plan uses, that of the workflows among its tools included.
+    """Return the uses of a plan, those of the workflows among its tools included.
 
-    With `whole` also what no step of it uses counts, for a command that starts a part that the file declares.
+    With `whole`, uses of no step count too, for a command that starts a part that the file declares.
     """
     parts = {part.file: part for part in (plan, *all_workflows_in(plan))}.values()
     named = [(part, use) for part in parts for use in uses_in(part)]
@@ -202,7 +202,7 @@ def _sending(plan: Plan) -> Iterator[Use]:
 
 
 def _asked(use: Use, plan: Plan) -> Use:
-    """Return a use of a workflow that is not their own: asked about, unless it is their word or idle."""
+    """Return a use of a workflow of others: asked about, unless it is idle or the person's own word."""
     return replace(use, asks=use.asks or not (use.is_idle or _is_of_person(use, plan)))
 
 
@@ -218,7 +218,7 @@ def _is_typed(use: Use, plan: Plan) -> bool:
 
 
 def _written(use: Use, plan: Plan) -> list[str]:
-    """Return what the files say of a use, where a link leads, and the code that the folder has for a program.
+    """Return the text of the files about a use, the target of a link, and the code in the folder for a program.
 
     Which program a name means differs by machine.
     """
@@ -239,7 +239,7 @@ def _relative(place: str, folder: Path) -> str:
 
 
 def _planned(plan: Plan, of_file: str, whole: bool) -> Iterator[Use]:
-    """Yield what one workflow uses, with who gets it by its plan."""
+    """Yield the uses of one workflow, with who gets each by its plan."""
     takers, started = secret_takers(plan), _started(plan)
     secrets = {f"the secret {secret_name(secret)}" for secret in plan.spec.env.secrets}
     for use in uses_in(plan):

@@ -47,7 +47,7 @@ WRITTEN_SECRET = Code(
 
 
 def check_secrets(plan: ResolvedWorkflow, places: Sequence[Where], environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each secret that is not there, that no one takes, or that is too short to be hidden.
+    """Yield a finding for each secret that is missing, that no one takes, or that is too short to be hidden.
 
     Runs no program, opens no keyring.
 
@@ -73,7 +73,7 @@ def check_secrets(plan: ResolvedWorkflow, places: Sequence[Where], environ: Mapp
         else:
             if secret_name(secret) in taken or secret.source == "env":  # a variable is hidden in any case
                 continue
-        if plan.is_complete:  # what could not be planned may take it
+        if plan.is_complete:  # a part that could not be planned may take it
             yield unused_secret(secret, where)
 
 
@@ -94,7 +94,7 @@ def takers_among(
 ) -> dict[str, tuple[str, ...]]:
     """Return those of the tools, and of the agents' models, that take each secret.
 
-    What custom Python takes shows when it is imported, so it counts for every secret.
+    The secrets of custom Python show when it is imported, so it counts for every secret.
     """
     found: dict[str, list[str]] = {}
     names = [secret_name(secret) for secret in spec.env.secrets]
@@ -214,7 +214,7 @@ UNNAMED_SECRET = Code(
 def with_unnamed_secrets(
     spec: WorkflowSpec, called: Sequence[PlannedTool], document: Document
 ) -> tuple[WorkflowSpec, list[Finding]]:
-    """Return a workflow that has every secret which its tools need, where it need not name it, and the findings.
+    """Return a workflow with every secret that its tools need, also where it need not name it, and the findings.
 
     Each is a variable of its name. Questions, the plan, the permission check and redaction see it as if it were named.
     """
@@ -242,10 +242,10 @@ def check_unnamed(
 
 
 def require_named(spec: WorkflowSpec, loaded: Iterable[tuple[PlannedTool, Mapping[str, Any]]]) -> None:
-    """Check that a workflow names what custom Python needs, which may show only when it is imported.
+    """Check that a workflow names the secrets of custom Python, which may show only when it is imported.
 
     Args:
-        loaded: Each tool, with what it claims.
+        loaded: Each tool, with its claims.
 
     Raises:
         NotEquipped: it does not.
@@ -282,11 +282,11 @@ def _is_around_an_agent(document: Document) -> bool:
 
 
 def _unnamed(spec: WorkflowSpec, tools: Iterable[PlannedTool]) -> dict[str, PlannedTool]:
-    """Return each secret that is not named, with the first tool that needs it."""
+    """Return each secret without a name in the workflow, with the first tool that needs it."""
     named = _named(spec)
     found: dict[str, PlannedTool] = {}
     for tool in tools:
-        # What a configuration or a server names is an error of its own.
+        # A secret in a configuration or a server is an error of its own.
         by_config = secrets_in(tool.config, tool.record.config_schema)
         for name in tool.secrets(needed=True) if tool.decision.effect != "deny" else ():
             if name not in named and name not in by_config:
@@ -305,7 +305,7 @@ def _place_of(tool: PlannedTool, spec: WorkflowSpec) -> str:
     return "/tools"
 
 
-# What a workflow reads and sends, as findings: of a whole plan, and as far as the file alone shows it.
+# The inputs and destinations of a workflow, as findings: of a whole plan, and as far as the file alone shows them.
 
 
 def check_data_flow(
@@ -317,10 +317,10 @@ def check_data_flow(
     *,
     is_tool: bool,
 ) -> list[Finding]:
-    """Return what a workflow exposes, where its spans go, and which secrets it lacks.
+    """Return findings about the exposure of a workflow, the destination of its spans, and missing secrets.
 
     Args:
-        unnamed: What `with_unnamed_secrets` found.
+        unnamed: The findings of `with_unnamed_secrets`.
         written: How many of the secrets the file names.
     """
     places = [document.where(f"/env/secrets/{index}") for index in range(written)]

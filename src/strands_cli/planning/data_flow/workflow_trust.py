@@ -1,4 +1,4 @@
-"""Whether a person has allowed what a workflow starts and opens: by a rule, by a required lock, or by an answer."""
+"""Whether a person has allowed the uses of a workflow: by a rule, by a required lock, or by an answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # How a rule names the file of a workflow: `allow: workflow:/srv/flows/*`.
 WORKFLOW = "workflow:"
 FOLDER = "trusted"
-# What `plan.locked` has before the reference of custom Python that a required lock has as it is.
+# The prefix in `plan.locked` of a reference to custom Python that a required lock has unchanged.
 LOCKED_PYTHON = "python:"
 
 Standing = Literal["allowed", "unanswered", "denied"]
@@ -39,26 +39,26 @@ Standing = Literal["allowed", "unanswered", "denied"]
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """A plan with what it starts and opens, and the answer of a person to that, which holds until it changes."""
+    """A plan with its uses, and the answer of a person to them, which holds until they change."""
 
     plan: Plan
     authority: Authority
 
     @classmethod
     def of(cls, plan: Plan, *, whole: bool = False) -> Trust:
-        """Return the trust in a plan; with `whole` also in what no step of it uses."""
+        """Return the trust in a plan; with `whole` also in uses of no step."""
         return cls(plan, authority_of(plan, whole=whole))
 
     @staticmethod
     def is_about_packages(plan: Plan) -> bool:
-        """Return whether a plan has what an upgrade changes: a packaged workflow, or one's own with such a tool."""
+        """Return whether an upgrade changes a plan: it is a packaged workflow, or one's own with such a tool."""
         parts = list(all_workflows_in(plan))
         is_mixed = not foreign_place(plan) and any(map(foreign_place, parts))
         return is_mixed or any(part.packaged for part in (plan, *parts))
 
     @property
     def standing(self) -> Standing:
-        """Return whether the workflow may start and open what it does; a rule that denies beats an answer."""
+        """Return whether the workflow may have its uses; a rule that denies beats an answer."""
         if not self.authority.asked:
             return "allowed"
         if "deny" in self._effects:
@@ -69,9 +69,9 @@ class Trust:
     def is_of_others(self) -> bool:
         """Return whether others wrote the workflow and neither a rule nor a required lock vouches for it.
 
-        What a person has answered is about the addresses as they are written, not about where a name leads. A worker
-        has other folders than the person who submitted the workflow, so that it is decided there; but what a package
-        has is that of others wherever it runs.
+        An answer holds for the addresses as written, not for the targets of a name. A worker has other folders than the
+        person who submitted the workflow, so that it is decided there; but the content of a package is that of others
+        wherever it runs.
         """
         if self.plan.of_others is not None and not (self.plan.packaged or is_installed(Path(self.plan.file))):
             return self.plan.of_others
@@ -87,7 +87,7 @@ class Trust:
 
     @property
     def unconfirmed_python(self) -> tuple[tuple[str, str], ...]:
-        """Return the modules of the workflow's folders that are allowed by their names alone, each with its folder.
+        """Return the modules of the workflow's folders allowed by their names alone, each with its folder.
 
         Such a name may have been meant for another folder.
         """
@@ -106,15 +106,15 @@ class Trust:
 
     @property
     def locked_name(self) -> str:
-        """Return what `plan.locked` has where a required lock vouches for the workflow as it is."""
+        """Return the entry of `plan.locked` where a required lock vouches for the present workflow."""
         return f"{WORKFLOW}{self.plan.packaged or Path(self.plan.file).name}@{self.authority.digest}"
 
     @property
     def answer(self) -> Path:
         """Return the file that exists where a person has answered yes for this folder and all that its files say.
 
-        It is also about where their paths lead on this machine: a link that is moved, or another program of that name
-        that is found first, has no answer.
+        It covers the targets of their paths on this machine too: a moved link, or another program of that name that is
+        found first, has no answer.
         """
         found = self.authority
         folder, places = os.path.realpath(self.plan.base_dir), list(found.places)
@@ -172,6 +172,6 @@ def _store(file: Path, about: Mapping[str, Any]) -> None:
 
 
 def _path_of(pattern: str, *, is_typed: bool) -> str:
-    """Return the path in a rule; one that is typed starts from the working directory."""
+    """Return the path in a rule; a typed one starts from the working directory."""
     path = os.path.expanduser(pattern.removeprefix(WORKFLOW))  # noqa: PTH111 - it may be a glob
     return os.path.realpath(path) if is_typed else path

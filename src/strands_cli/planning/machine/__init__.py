@@ -1,1 +1,1 @@
-"""This machine: what is installed, and which hooks, policy files, rules and lock hold."""
+"""This machine: the installed distributions, and the hooks, policy files, rules and lock in force."""

@@ -1,4 +1,4 @@
-"""This machine and what is installed on it, read once for a command and handed down."""
+"""This machine and its installed distributions, read once for a command and handed down."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def _judged(record: ToolRecord, catalog: Catalog, rules: Sequence[Rule]) -> Tool
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What a plan is made from besides the workflow.
+    """The parts of a plan's making besides the workflow.
 
     Attributes:
         catalog: The installed tools, those that hook plugins register among them.
-        policy: What the policy files say together.
+        policy: The policy files together.
         hooks: The hook plugins in force; None where only policy answers.
         imports_providers: Whether a plan imports the model providers of distributions that the workflow names.
     """
@@ -92,7 +92,7 @@ class Installation:
         return cls(_tools(hooks, HookContext(None, policy.rules), project), settings, policy, hooks, os.environ)
 
     def hook_faults(self) -> list[Finding]:
-        """Return what is wrong with the hook plugins."""
+        """Return the faults of the hook plugins."""
         if self.hooks is None:
             return []
         # It imports pluggy, which a look at a file does without.
@@ -101,11 +101,11 @@ class Installation:
         return faults_of(self.hooks, self.catalog)
 
     def warnings(self) -> list[Finding]:
-        """Return what a command that makes no plan says of this machine: of its policy files and hook plugins."""
+        """Return the warnings about this machine for a command without a plan: of its policy files and hook plugins."""
         return [*self.policy.findings, *(one for one in self.hook_faults() if one.severity == "warning")]
 
     def require_hooks(self) -> None:
-        """Check that every hook plugin that is switched on works.
+        """Check that every enabled hook plugin works.
 
         Raises:
             Denied: one does not.
@@ -117,7 +117,7 @@ class Installation:
 
 
 def without_policy(catalog: Catalog, settings: Settings, hooks: Hooks | None = None) -> Installation:
-    """Return a machine without policy files, to look at workflows that are not run."""
+    """Return a machine without policy files, to look at workflows that do not run."""
     return Installation(catalog, settings, Policy(), hooks, os.environ, imports_providers=False)
 
 

@@ -1,4 +1,4 @@
-"""The lock of a folder: what its workflows use, and what of a plan is not as it was locked, before any import."""
+"""The lock of a folder: the uses of its workflows, and the differences of a plan from it, before any import."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def with_packages(
     required: Mapping[str, Iterable[str]],
     known: Mapping[str, LockedDistribution] | None = None,
 ) -> dict[str, LockedDistribution]:
-    """Return locked distributions with those of packages; one that has tools too gets what its files say.
+    """Return locked distributions with those of packages; one with tools too gets the entry of its files.
 
     Args:
         required: The names of the distributions to pin with each.
-        known: What a lock has of them.
+        known: Their entries in a lock.
     """
     from strands_cli.lock.package_documents import lock_package
 
@@ -123,7 +123,7 @@ _VERSION = re.compile(r"""\bversion["']?\s*:\s*["']?([\w.-]+)""")
 
 
 class Used(NamedTuple):
-    """What is used of what is installed: tools of distributions, and custom Python with the folders it may be in.
+    """The installed parts in use: tools of distributions, and custom Python with the folders it may be in.
 
     `packages` are the distributions whose workflows, agents or skills are used, with the folders that they declare.
     """
@@ -145,7 +145,7 @@ def python_path_of(plan: ResolvedWorkflow) -> tuple[str, ...]:
 
 
 def used_of(plan: ResolvedWorkflow, catalog: Catalog) -> Used:
-    """Return what a plan uses of what is installed."""
+    """Return the installed parts that a plan uses."""
     used = used_by(with_parts(plan.called()), python_path_of(plan))
     return used._replace(packages=packages_of(plan, catalog.seen))
 
@@ -169,7 +169,7 @@ def parts_in(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[Part]:
     """Return the parts of distributions that these plans name.
 
     Every word after a `|` of a file counts as the name of a filter, and each `format:` and `version:` of the workflow
-    as that of its format: one more that is locked does no harm.
+    as that of its format: one locked in addition does no harm.
     """
     named: set[tuple[str, str]] = set()
     installed: dict[str, set[str]] = {}
@@ -195,7 +195,7 @@ def parts_in(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[Part]:
 
 
 def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Used:
-    """Return what these tools are; objects of a program are its own, so no lock covers them."""
+    """Return the installed parts of these tools; objects of a program are its own, so no lock covers them."""
     from strands_cli.toolref import ToolRef
 
     tools = tuple(tools)
@@ -210,7 +210,7 @@ def compare_with_lock(
     """Compare a workflow with the lock beside it; nothing runs.
 
     Args:
-        known: What else is wrong with the workflow.
+        known: The other findings about the workflow.
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
     used = used_of(workflow, catalog)
@@ -236,7 +236,7 @@ def _locked_python(used: Used) -> frozenset[str]:
 
 
 def _vouched_workflow(plan: Plan) -> frozenset[str]:
-    """Return the name of the workflow for `plan.locked` if the lock has what it starts and opens, as it is now.
+    """Return the name of the workflow for `plan.locked` if the lock has its present uses.
 
     Only a lock that a person requires says so: one that lies beside a workflow may come from its author.
     """
@@ -258,7 +258,7 @@ def servers_in(tools: Iterable[PlannedTool]) -> list[McpServer]:
 def check_servers(
     servers: Iterable[McpServer], folder: Path, spec: str = ""
 ) -> tuple[list[Finding], dict[str, LockedServer]]:
-    """Return why these servers may not be started by the lock of a folder, and what it has of them, by their ids.
+    """Return why the lock of a folder forbids these servers, and its entries for them, by their ids.
 
     Their tools are compared with the lock when they have started.
     """
@@ -282,10 +282,10 @@ def check_servers(
 
 
 def require_locked(tool: PlannedTool, folder: Path, catalog: Catalog, required_by: str) -> None:
-    """Compare one tool that is called by hand with the lock of a folder.
+    """Compare one tool, called by hand, with the lock of a folder.
 
     Raises:
-        Denied: there is no lock, or the tool is not what it has.
+        Denied: there is no lock, or the tool differs from it.
     """
     findings, _ = check_used(used_by([tool]), folder, catalog, required_by)
     if findings:
@@ -368,7 +368,7 @@ def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
 
 
 def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> list[Finding]:
-    """Return the locked distributions that are not installed: the unknown tool may be of one of them."""
+    """Return the locked distributions that are missing: the unknown tool may be of one of them."""
     from strands_cli.lock.compare import LOCK_CHANGED
     from strands_cli.lock.lock_reader import LOCK_BROKEN, lock_file, read_lock
 
@@ -397,7 +397,7 @@ def _spec_word(plan: ResolvedWorkflow) -> str:
 
 
 def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) -> Lock:
-    """Return the lock of the workflows of a folder, from their plans, with the hook plugins that are switched on.
+    """Return the lock of the workflows of a folder, from their plans, with the enabled hook plugins.
 
     Raises:
         NotEquipped: files of a distribution cannot be read.
@@ -435,7 +435,7 @@ def _of_providers(plans: Iterable[ResolvedWorkflow]) -> set[str]:
 
 
 def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkflow]]:
-    """Yield every workflow with the digest of what it uses, so that a file that later uses other things is noticed.
+    """Yield every workflow with the digest of its uses, so that a changed file is noticed.
 
     By these entries a lock knows also which packaged workflows are run in its folder.
     """

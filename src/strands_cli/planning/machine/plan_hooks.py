@@ -28,11 +28,11 @@ _CODES = (HOOK_ABSENT, HOOK_MISSING, HOOK_FAILED)
 
 
 def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = None) -> Hooks:
-    """Open the hook plugins of a command; what is wrong with one is in `findings`, and nothing may run then.
+    """Open the hook plugins of a command; faults of one are in `findings`, and nothing may run then.
 
     Args:
-        policy: What the managed and the user's file switch on.
-        options: Says whether those of the user's file are left out, and who is notified of what they do.
+        policy: The hook plugins of the managed and the user's file. options: Whether those of the user's file are left
+            out, and who is notified of their actions.
         folder: Where a lock may be; a plugin that differs from it is not imported.
 
     Raises:
@@ -61,13 +61,13 @@ def _lock_faults(words: Iterable[str], folder: Path, policy: Policy, options: Ru
 
 
 def faults_of(hooks: Hooks, catalog: Catalog) -> list[Finding]:
-    """Return what is wrong with the hook plugins: when they were loaded, and when they registered tools."""
+    """Return the faults of the hook plugins: when they were loaded, and when they registered tools."""
     registering = [finding for finding in catalog.findings if finding.code in _CODES]
     return list(dict.fromkeys([*hooks.findings, *registering]))
 
 
 def require_hooks(hooks: Hooks, catalog: Catalog | None = None) -> None:
-    """Check that every hook plugin that is switched on can be used: it may be what makes the others safe.
+    """Check that every enabled hook plugin can be used: it may be the one that makes the others safe.
 
     Raises:
         Denied: one cannot.
@@ -94,7 +94,7 @@ PLAN_CHECK = Code(
 
 
 def check_plan(hooks: Hooks, plan: ResolvedWorkflow, document: Document) -> list[Finding]:
-    """Return what the plugins find in a plan, each at its place in the workflow."""
+    """Return the findings of the plugins about a plan, each at its place in the workflow."""
     if not hooks.implementers(HOOK):
         return []
     agents = tuple(

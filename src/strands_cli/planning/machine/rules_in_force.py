@@ -103,7 +103,7 @@ def require_one_distribution(rule: Rule, catalog: Catalog) -> None:
     """Check that a word of the command line without a distribution fits tools of only one installed distribution.
 
     Raises:
-        UsageError: It fits those of several, so that it does not say which is meant.
+        UsageError: It fits those of several, so that the meant one is open.
     """
     if not is_bare(rule.tools):
         return
@@ -171,7 +171,7 @@ NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"
 def rules_of(
     spec: WorkflowSpec, options: RunRequest, document: Document, catalog: Catalog, policy: Policy | None = None
 ) -> tuple[Rule, ...]:
-    """Return every rule in force: those of the policy files, the command line's, what the workflow forbids itself.
+    """Return every rule in force: of the policy files, of the command line, and of the workflow against itself.
 
     Raises:
         UsageError: An `--allow` is not a pattern, or fits tools of several distributions.
@@ -187,7 +187,8 @@ def rules_of(
 def _guardrails(spec: WorkflowSpec, document: Document) -> Iterator[Rule]:
     """Yield the rules that the guardrails mean; they cover a tool that does not declare that it avoids the network.
 
-    What is not known fits a rule that denies, so `deny_network` also refuses tools that say nothing of the network.
+    Unknown capabilities fit a rule that denies, so `deny_network` also refuses tools that declare nothing of the
+    network.
     """
 
     def origin(name: str) -> str:
@@ -214,7 +215,7 @@ def typed_rules(allow: Iterable[str], *, yes: bool) -> list[Rule]:
 
 
 def _permissions_of(spec: WorkflowSpec, document: Document) -> Iterator[tuple[Rule | Finding, Where]]:
-    """Yield each permission of the workflow with its place: as a rule, or the finding about what is not a pattern."""
+    """Yield each permission of the workflow with its place: as a rule, or the finding about an invalid pattern."""
     permissions = spec.security.permissions
     written: tuple[tuple[Effect, tuple[str, ...]], ...] = (("ask", permissions.ask), ("deny", permissions.deny))
     for effect, patterns in written:
@@ -234,10 +235,10 @@ def _place(where: Where) -> str:
 def check_rules(
     spec: WorkflowSpec, document: Document, rules: Sequence[Rule], planned: Iterable[PlannedTool], catalog: Catalog
 ) -> list[Finding]:
-    """Return errors for permissions that are not patterns, and warnings for rules that match no tool or argument.
+    """Return errors for permissions with invalid patterns, and warnings for rules that match no tool or argument.
 
-    A misspelt `deny` has no effect. What an author or a policy file forbids need not be in the workflow, so installed
-    tools count too; what the command line allows must be.
+    A misspelt `deny` has no effect. Tools that an author or a policy file forbids need not be in the workflow, so
+    installed tools count too; those that the command line allows must be.
     """
     planned = list(planned)
     bare = {ref.removeprefix("native:") for ref in spec.named_tools() if not ref.endswith(".*")}

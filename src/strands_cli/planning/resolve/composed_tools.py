@@ -56,12 +56,12 @@ Definition = Composite | AgentAsTool | WorkflowAsTool
 
 @dataclass(frozen=True, slots=True)
 class PartPlanners:
-    """What plans the parts of composed tools.
+    """The functions that plan the parts of composed tools.
 
     Attributes:
         call: Resolves the tool of one call: its reference, its place, and words for the call.
         agent: Plans an agent by its id.
-        workflow: Plans another workflow in its surroundings, with what this one is resolved against.
+        workflow: Plans another workflow in its surroundings, with the context of this one.
     """
 
     call: Callable[[str, str, str], PlannedTool | None]
@@ -71,7 +71,7 @@ class PartPlanners:
 
 @dataclass(slots=True)
 class ComposedTools:
-    """Resolves the composed tools of a workflow, each once; a thing that is a part of itself is a finding."""
+    """Resolves the composed tools of a workflow, each once; a tool that is a part of itself is a finding."""
 
     context: ResolveContext
     planners: PartPlanners
@@ -107,7 +107,7 @@ class ComposedTools:
         return entry.tool in self._places
 
     def composite(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        """Return a composite tool; what is wrong with its steps is reported once."""
+        """Return a composite tool; faults of its steps are reported once."""
         index = self._places[entry.tool]
         composite = self.spec.tools.composite[index]
         at = f"/tools/composite/{index}"
@@ -162,7 +162,7 @@ class ComposedTools:
         return self._planned(entry, record, made, where)
 
     def workflow(self, path: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        """Return another workflow as a tool; all that is wrong with it is reported at places in its own file."""
+        """Return another workflow as a tool; all of its faults are reported at places in its own file."""
         file = self._file(path, where)
         if file is None:
             return ()
@@ -270,12 +270,12 @@ class ComposedTools:
 
 
 def _annotations(made: Definition, *, notes: bool) -> dict[str, Any]:
-    """Return what the parts of a tool say together; one whose agents leave `notes` writes."""
+    """Return the annotations of a tool from its parts; one whose agents leave `notes` writes."""
     return {} if notes else annotations_of(made.parts)
 
 
 def agent_input_schema(agent: PlannedAgent) -> Mapping[str, Any]:
-    """Return what an agent takes as a tool: its `input_schema`, under `input` if that is not an object, else a text."""
+    """Return the input of an agent as a tool: its `input_schema`, under `input` if no object, else a text."""
     schema = agent.input_schema
     if schema is not None and (schema.get("type") == "object" or "properties" in schema):
         return schema

@@ -1,4 +1,4 @@
-"""Custom Python that a workflow names as a tool: where it is, what its source lacks, and who allows it."""
+"""Custom Python that a workflow names as a tool: its place, the gaps in its source, and who allows it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from strands_cli.catalog.source.source_tool import SourceTool
 
 
-# Custom Python before its import: what its source shows of a tool, read without executing it.
+# Custom Python before its import: the facts in its source about a tool, read without executing it.
 
 
 def is_found(module: str, folders: Sequence[str] = ()) -> bool:
@@ -69,7 +69,7 @@ def _may_make_modules(parent: ModuleSpec) -> bool:
 
 
 def how_to_find(ref: ToolRef, folders: Sequence[str], installed: Container[str]) -> str | None:
-    """Return the fix for a reference to a module that is found nowhere.
+    """Return the fix for a reference to a missing module.
 
     Args:
         installed: The names of the installed tools, one of which may be meant.
@@ -83,7 +83,7 @@ def how_to_find(ref: ToolRef, folders: Sequence[str], installed: Container[str])
 
 
 def missing_folder(module: str, python_path: Sequence[str], base: Path) -> str | None:
-    """Return what finds a module that lies beside the workflow, where a run would not look for it; None otherwise."""
+    """Return the setting that finds a module beside the workflow, where a run would not look for it; None otherwise."""
     if is_found(module, [str(base / path) for path in python_path]) or not is_found(module, [str(base)]):
         return None
     return f"write `tools: {{python_path: [{', '.join(['.', *python_path])}]}}`"
@@ -99,7 +99,7 @@ def tools_in(module: str, folders: Sequence[str]) -> tuple[str, ...]:
 
 
 def tool_in(ref: ToolRef, folders: Sequence[str]) -> SourceTool | None:
-    """Return what the source shows of the tool that a reference to custom Python names."""
+    """Return the tool in the source that a reference to custom Python names."""
     return _read(str(ref.module), ref.attribute, folders)
 
 
@@ -210,7 +210,7 @@ def resolve_custom(ref: ToolRef, entry: ToolEntry, where: Where, context: Resolv
         added = {"capabilities": {"secrets": secrets_in_source(ref, python_folders(context))}}
         return (replace(planned, config_claims=configured_claims(added, planned.config_claims)),)
     allow, name = how_to_grant(planned, context.rules), planned.record.name
-    # Only the very name: one that is merely alike belongs to another tool.
+    # Only the very name: a similar one belongs to another tool.
     fix = f"did you mean 'native:{name}'? Otherwise {allow}" if name in context.catalog.by_name else allow
     context.report(CUSTOM_TOOL_DENIED, f"'{entry.tool}' is custom Python that is not allowed", where, fix)
     return ()
@@ -221,7 +221,7 @@ def _missing_folder(ref: ToolRef, context: ResolveContext) -> str | None:
 
 
 def _asked(ask: Callable[..., Answer], ref: ToolRef, context: ResolveContext, *places: Any) -> Answer:
-    """Return what a function says of the module of a reference; files are looked at once for each module."""
+    """Return the result of a function for the module of a reference; files are read once for each module."""
     key = (ask.__name__, str(ref.module))
     if key not in context.of_modules:
         context.of_modules[key] = ask(str(ref.module), *places)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.steps import HttpExecutor
 
 
-# Headers that a workflow sends to a service: what no request can carry, and credentials that others could read.
+# Headers that a workflow sends to a service: invalid ones, and credentials that others could read.
 
 
 PLAIN_CREDENTIAL = Code(
@@ -46,7 +46,7 @@ def is_this_machine(host: str) -> bool:
 def check_headers(
     owner: str, headers: Mapping[str, str], scheme: str, host: str, pointer: str, document: Document
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the headers of a service."""
+    """Yield the faults of the headers of a service."""
     for name, value in headers.items():
         yield from _check_header(
             owner, (name, value), scheme, host, document.where(f"{pointer}/headers/{escape(name)}")
@@ -54,7 +54,7 @@ def check_headers(
 
 
 def check_auth(executor: HttpExecutor, scheme: str, host: str, pointer: str, document: Document) -> Iterator[Finding]:
-    """Yield what is wrong with the `auth` of a service; a field that it lacks is a finding of the file."""
+    """Yield the faults of the `auth` of a service; a missing field is a finding of the file."""
     auth, owner = executor.auth, executor.id
     if auth is None or not auth.is_complete:
         return
@@ -95,7 +95,7 @@ TOOL = "http_executor"
 _INSTALL = "pip install --upgrade 'strands-cli[tools]'"
 _SECTION = "/tools/http_executors"
 _BASE_URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?(/[^\s?#\\]*)?")
-# What a call has beyond the time of its requests, so that the tool itself can say what was slow.
+# The time of a call beyond its requests, so that the tool itself can say which one was slow.
 _GRACE_S = 5
 
 
@@ -117,7 +117,7 @@ def planned_executors(context: ResolveContext) -> dict[str, InstalledTool | None
 
 
 def _record(context: ResolveContext) -> ToolRecord | None:
-    """Return the installed tool; what is in its way is a finding."""
+    """Return the installed tool; an obstacle to it is a finding."""
     found = context.catalog.lookup(f"native:{TOOL}")
     if isinstance(found, ToolRecord):
         return found
@@ -133,7 +133,7 @@ def _planned(executor: HttpExecutor, bare: InstalledTool, index: int, context: R
     where = context.document.where(f"{_SECTION}/{index}")
     config = _config(executor)
     context.check_config(bare.record, config, where)
-    # An executor that is called as an installed tool is not allowed by that name.
+    # An executor called as an installed tool is not allowed by that name.
     typed = () if f"native:{executor.id}" in context.catalog.allowed_refs else (executor.id,)
     tool = replace(
         bare,
@@ -167,7 +167,7 @@ def _form(executor: HttpExecutor) -> str | None:
 
 
 def _config_claims(executor: HttpExecutor, record: ToolRecord) -> dict[str, Any]:
-    """Return what the tool can do once it is configured so: reach one host, and use the secrets of its headers."""
+    """Return the claims of the tool with this configuration: to reach one host, and use the secrets of its headers."""
     _, host, port, _ = _parts(executor)
     capabilities: dict[str, Any] = {"network": [f"{host}{port}"]}
     if named := secrets_in(_config(executor), record.config_schema):
@@ -182,7 +182,7 @@ def _parts(executor: HttpExecutor) -> tuple[str, str, str, str]:
 
 
 def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> Iterator[Finding]:
-    """Yield what is wrong with an executor as it is written."""
+    """Yield the faults of an executor as written."""
     where = context.document.where
     if not MEMBER_NAME.fullmatch(executor.id):
         message = f"the executor '{executor.id}' has a name that models cannot call"
@@ -201,7 +201,7 @@ def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> It
 
 
 def description_of(executor: HttpExecutor) -> str:
-    """Return what the model reads of an executor: all that the workflow says of it, no header and no secret."""
+    """Return the model's description of an executor: the text of the workflow about it, no header and no secret."""
     shown = filled_in(executor.base_url, lambda _: "***")
     lines = [executor.description or "Send requests to an HTTP service.", f"Paths are below {shown}."]
     lines += _listed("Endpoints:", map(_endpoint, executor.common_endpoints))

@@ -1,4 +1,4 @@
-"""The MCP servers of a workflow: what each needs before it can be started; its tools are known only then."""
+"""The MCP servers of a workflow: the needs of each before its start; its tools are known only then."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SECTION = "/tools/mcp"
 _URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")
-# The forms in which other tools fill in a variable; a script, such as what follows `sh -c`, may have one in it.
+# The forms in which other tools fill in a variable; a script, such as the word after `sh -c`, may have one in it.
 _REFERENCE = re.compile(r"(--?[\w-]+=)?\$\{\w+\}")
 _PROXY = re.compile(r"http://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?/?")
 _PREFIX = re.compile(r"[a-zA-Z0-9_-]{1,32}")
@@ -72,7 +72,7 @@ def _planned_server(server: McpServer, pointer: str, context: ResolveContext) ->
 
 
 def _config_claims(server: McpServer) -> dict[str, Any]:
-    """Return what is certain of its tools: that they reach a host, or are another program."""
+    """Return the claims that are certain for its tools: that they reach a host, or are another program."""
     found = _URL.fullmatch(server.url or "")
     capabilities: dict[str, Any] = {"network": [f"{found[2]}{found[3] or ''}"]} if found else {"subprocess": True}
     if named := secrets_in([dict(server.env), dict(server.headers)]):
@@ -81,7 +81,7 @@ def _config_claims(server: McpServer) -> dict[str, Any]:
 
 
 def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
-    """Yield what is wrong with a server before it is started."""
+    """Yield the faults of a server before its start."""
     document = context.document
     if server.prefix is not None and not _PREFIX.fullmatch(server.prefix):
         message = f"the prefix {server.prefix!r} of '{server.id}' makes names that models cannot call"
@@ -115,7 +115,7 @@ def _address_faults(server: McpServer, pointer: str, context: ResolveContext) ->
 
 
 def _network_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
-    """Yield what is wrong with the proxy, and with the networks that a server may lie in."""
+    """Yield the faults of the proxy, and of the networks that a server may lie in."""
     if server.proxy is not None and not _PROXY.fullmatch(server.proxy):
         message = f"`proxy` of '{server.id}' is not http://host:port"
         yield Finding(BAD_VALUE, message, context.document.where(f"{pointer}/proxy"), "write http://host:port")
@@ -151,7 +151,7 @@ def _command_faults(server: McpServer, pointer: str, context: ResolveContext) ->
 
 
 def model_name(server: McpServer, tool: str) -> str:
-    """Return what a model calls a tool of a server: its name behind the prefix, with `_` between them."""
+    """Return the model's name for a tool of a server: its name behind the prefix, with `_` between them."""
     if not server.prefix:
         return tool
     return f"{server.prefix}{tool}" if server.prefix[-1] in "_-" else f"{server.prefix}_{tool}"

@@ -1,4 +1,4 @@
-"""What the tools of one workflow are resolved with, what is around the workflow, and the findings about its tools."""
+"""The context in which the tools of one workflow are resolved, its surroundings, and the findings about its tools."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ Kind = TypeVar("Kind", bound=AnyTool)
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a workflow is planned in, besides itself and what is installed.
+    """The context in which a workflow is planned, besides itself and the installed distributions.
 
-    For one that is a tool of another, `rules` are those in force around it, `recording` is what its agents play that
-    name none, and `making` are the things that it becomes a part of.
+    For a tool of another workflow, `rules` are those in force around it, `recording` is for its agents that name none,
+    and `making` are the tools that it becomes a part of.
     """
 
     base_dir: Path
@@ -72,10 +72,10 @@ class Surroundings:
 
 @dataclass(slots=True)
 class ResolveContext:
-    """One workflow with what its tools are resolved against; what is wrong collects in `findings`.
+    """One workflow with the context of its tools; faults collect in `findings`.
 
     `is_complete` is False once a part of the workflow is left out of the plan because it cannot be planned;
-    `of_modules` has what was found out about modules of Python, by question and module.
+    `of_modules` has the answers about modules of Python, by question and module.
     """
 
     spec: WorkflowSpec
@@ -96,7 +96,7 @@ class ResolveContext:
         self.findings.append(Finding(code, message, where, fix, severity))
 
     def omit(self, code: Code, message: str, where: Where | None, fix: str | None) -> None:
-        """Add a finding about a part that is therefore left out of the plan."""
+        """Add a finding about a part, and leave the part out of the plan."""
         self.report(code, message, where, fix)
         self.is_complete = False
 
@@ -138,7 +138,7 @@ class ResolveContext:
 
 
 def _config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a tool's settings, each with its path; a `$ref` to another document is not fetched."""
+    """Return the faults of a tool's settings, each with its path; a `$ref` to another document is not fetched."""
     import jsonschema  # only where a tool is configured
     import referencing
 
@@ -157,7 +157,7 @@ def _config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> li
 
 @lru_cache(maxsize=64)
 def _validator_of(schema: str) -> Any:
-    """Return what validates by a schema, which many tools of a workflow may have; raises `SchemaError`."""
+    """Return the validator of a schema, which many tools of a workflow may have; raises `SchemaError`."""
     import jsonschema
     import referencing
 
@@ -181,7 +181,7 @@ def _unknown_settings(error: ValidationError) -> dict[str, str | None]:
 
 
 def _problem_of(error: ValidationError) -> str:
-    """Return the message of an error; where a text does not match, a person reads what it means and no pattern."""
+    """Return the message of an error; where a text does not match, a person reads its meaning and no pattern."""
     if unknown := _unknown_settings(error):
         named = (f"`{name}`" + (f" (did you mean `{close}`?)" if close else "") for name, close in unknown.items())
         return f"there is no setting {', '.join(named)}"
@@ -235,7 +235,7 @@ def skill_files(tools: tuple[PlannedTool, ...]) -> dict[str, str]:
 
 
 def description_of(folders: tuple[SkillFolder, ...]) -> str:
-    """Return what models see: the ids of all skills, and when to use those whose metadata is preloaded."""
+    """Return the description for models: the ids of all skills, and when to use those whose metadata is preloaded."""
     lines = ["Load instructions for a kind of task before you begin with it. Skills:"]
     for folder in folders:
         about = f": {folder.description}" if folder.preload_metadata and folder.description else ""

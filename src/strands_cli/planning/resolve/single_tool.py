@@ -1,4 +1,4 @@
-"""One tool by its reference: planned outside any workflow, and what policy says of it before it is imported."""
+"""One tool by its reference: planned outside any workflow, and the decision of policy on it before its import."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Sequence[ToolRecord] | Finding:
     """Return the usable tools of a family, which are of one distribution, or why there are none.
 
-    A distribution that is installed later and claims a family must not add tools to agents that name it.
+    A distribution installed later that claims a family must not add tools to agents that name it.
     """
     known = [record for record in catalog.tools if record.family and record.usable]
     found = [one for one in known if one.family == ref.name and ref.distribution in (None, one.distribution)]
@@ -232,7 +232,7 @@ def denial_of(tool: AnyTool, where: Where | None) -> Finding:
 
 
 def how_to_grant(tool: PythonTool, rules: Sequence[Rule] = ()) -> str:
-    """Return the fix for custom Python that is not allowed."""
+    """Return the fix for custom Python without permission."""
     for rule in rules:
         if rule.effect == "allow" and rule.level in ("managed", "user") and names_custom(rule.tools, tool.reference):
             return f"read it, then say in {rule.origin} where it may be: `folder: {tool.folder}`"

@@ -61,9 +61,9 @@ class ToolResolver:
     """Resolves the tool entries of one workflow.
 
     Attributes:
-        context: What they are resolved against; it collects the findings.
+        context: The context of the workflow; it collects the findings.
         plan_agent: Plans an agent by its id.
-        plan_workflow: Plans another workflow that is a tool of this one.
+        plan_workflow: Plans another workflow as a tool of this one.
         objects: The records of the Python objects that the program adds.
     """
 
@@ -80,7 +80,7 @@ class ToolResolver:
     _is_complete: bool = field(init=False, default=False)
     # Names that the workflow gives to tools of its own that could not be resolved, each with a finding.
     _unresolved: set[str] = field(init=False, default_factory=set)
-    # What entries name, with where each was first resolved and what was reported of it there.
+    # The tools that entries name, with the place where each was first resolved, and the findings there.
     _known: dict[str, tuple[tuple[PlannedTool, ...], Where, list[Finding]]] = field(init=False, default_factory=dict)
     # The tools of records before they are named and configured.
     _of_records: dict[int, InstalledTool] = field(init=False, default_factory=dict)
@@ -124,7 +124,7 @@ class ToolResolver:
         return self.distinct((*own, *self._for_retrieval()), "/tools/python" if entries is None else pointer)
 
     def _of_all(self) -> tuple[PlannedTool, ...]:
-        """Return what an agent without a list has."""
+        """Return the tools of an agent without a list."""
         retrieval = self.context.spec.context_policy.retrieval
         if retrieval is None or not retrieval.replaces_tools or not retrieval.jit_tools:
             return self.workflow_tools
@@ -205,10 +205,10 @@ class ToolResolver:
         return self._by_word.get(word, ())
 
     def _referred(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        """Return what a reference names: it is looked up once, and a fault of it reported at each place."""
+        """Return the tools of a reference: they are looked up once, and faults of them reported at each place."""
         if ref.kind == "custom":
             report_folder(ref, where, self.context)
-        if ref.kind in ("agent", "workflow", "mcp") and not self._is_complete:  # it may be what is being resolved
+        if ref.kind in ("agent", "workflow", "mcp") and not self._is_complete:  # it may be the one being resolved
             return self._looked_up(ref, entry, where)
         key, findings = entry_key(entry), self.context.findings
         if (known := self._known.get(key)) is None:
