@@ -182,8 +182,8 @@ def use_private_bytecode() -> None:
     try:
         folder = user_data_dir(os.environ) / "bytecode"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if sys.platform != "win32" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
+        stat = folder.stat()
+        if sys.platform != "win32" and (stat.st_uid != os.geteuid() or stat.st_mode & 0o022):
             raise OSError("others can write to it")
     except (OSError, UsageError):
         folder = Path(tempfile.mkdtemp(prefix="strands-bytecode-"))

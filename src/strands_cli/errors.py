@@ -195,7 +195,7 @@ class StrandsCliError(Exception):
     @property
     def whole_message(self) -> str:
         """What happened, with the findings that are errors, for those who see nothing else of it."""
-        return "; ".join([self.message, *(one.message for one in self.findings if one.severity == "error")])
+        return "; ".join([self.message, *(finding.message for finding in self.findings if finding.severity == "error")])
 
 
 class UsageError(StrandsCliError):

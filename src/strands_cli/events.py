@@ -338,6 +338,8 @@ class RunFinished(Event):
 def never_asked(denials: Sequence[Denials]) -> list[str]:
     """Return the tools of which no call was made, and one or more without a person's answer."""
     denied: Counter[str] = Counter()
-    for one in denials:
-        denied[one.tool] += one.denied if not one.by_tool else 0
-    return list(dict.fromkeys(one.tool for one in denials if one.no_person and denied[one.tool] == one.calls))
+    for denial in denials:
+        denied[denial.tool] += denial.denied if not denial.by_tool else 0
+    return list(
+        dict.fromkeys(denial.tool for denial in denials if denial.no_person and denied[denial.tool] == denial.calls)
+    )

@@ -105,9 +105,9 @@ def tool_metadata(**fields: Unpack[ToolMetadataFields]) -> Callable[[Target], Ta
     declared = _declared(fields)
 
     def attach(target: Target) -> Target:
-        known = metadata_of(target) or ToolMetadata()
-        annotations = {**known.annotations, **declared.annotations}
-        merged = ToolMetadata(annotations, {**known.strands_cli, **declared.strands_cli})
+        metadata = metadata_of(target) or ToolMetadata()
+        annotations = {**metadata.annotations, **declared.annotations}
+        merged = ToolMetadata(annotations, {**metadata.strands_cli, **declared.strands_cli})
         for carrier in _carriers(target):
             setattr(carrier, ATTRIBUTE, merged)
         return target

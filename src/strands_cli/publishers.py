@@ -77,8 +77,8 @@ def _fits(pattern: re.Pattern[str], value: Any) -> bool:
 
 def is_publisher_pattern(text: str) -> bool:
     """Return whether a text is a pattern of publishers: `github:acme/*`, or `!github:acme/*` for all others."""
-    found = _PATTERN.fullmatch(text) if len(text) <= MAX_LENGTH else None
-    return found is not None and found[1] in ("*", *KINDS)
+    match = _PATTERN.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    return match is not None and match[1] in ("*", *KINDS)
 
 
 def matches_publisher(patterns: Iterable[str], word: str) -> bool:

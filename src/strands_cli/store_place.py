@@ -43,8 +43,8 @@ class StorePlace:
     @property
     def scheme(self) -> str:
         """The scheme of the address in lower case: the name of the entry point that opens it; empty for a directory."""
-        found = re.match(_ADDRESS, self.address)
-        return found[1].lower() if found else ""
+        match = re.match(_ADDRESS, self.address)
+        return match[1].lower() if match else ""
 
     def record(self, run_id: str) -> str:
         """Return where the journal of a run is, for a person."""
@@ -69,28 +69,28 @@ def without_password(address: str, sources: tuple[str, ...] = ()) -> str:
     """
 
     def refers(text: str) -> bool:
-        found = re.fullmatch(_REFERENCE, text)
-        return found is not None and found[1] in (*SOURCES, *sources)
+        match = re.fullmatch(_REFERENCE, text)
+        return match is not None and match[1] in (*SOURCES, *sources)
 
     scheme, _, rest = address.partition("://")
-    found = re.match(_PASSWORD, rest)
-    if found and not refers(found["password"]):
-        rest = f"{found['user']}@{rest[found.end() :]}"
+    match = re.match(_PASSWORD, rest)
+    if match and not refers(match["password"]):
+        rest = f"{match['user']}@{rest[match.end() :]}"
     rest = re.sub(_IN_QUERY, lambda one: one[0] if refers(one["password"]) else f"{one['name']}...", rest)
     return f"{scheme}://{rest}"
 
 
 def other_sources(address: str) -> tuple[str, ...]:
     """Return the words of an address that are sources of distributions, if they are sources at all."""
-    return tuple(sorted({found[1] for found in re.finditer(_REFERENCE, address)} - set(SOURCES)))
+    return tuple(sorted({match[1] for match in re.finditer(_REFERENCE, address)} - set(SOURCES)))
 
 
 def secret_reference(address: str) -> tuple[str, str, str] | None:
     """Return the first reference to a secret in an address: its text, its source and its name; None without one."""
-    found = re.search(_REFERENCE, address)
-    return (found[0], found[1], found[2]) if found else None
+    match = re.search(_REFERENCE, address)
+    return (match[0], match[1], match[2]) if match else None
 
 
 def has_wrong_reference(address: str) -> bool:
     """Return whether braces of an address have anything else than a reference to a secret."""
-    return any(re.fullmatch(_REFERENCE, one[0]) is None for one in re.finditer(_BRACES, address))
+    return any(re.fullmatch(_REFERENCE, match[0]) is None for match in re.finditer(_BRACES, address))

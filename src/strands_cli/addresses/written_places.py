@@ -96,7 +96,7 @@ def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[Ope
             continue
         for meaning in meanings(address):
             kind = closed_because(meaning)
-            is_opened = any(one.covers(str(meaning), port) for one in opened)
+            is_opened = any(network.covers(str(meaning), port) for network in opened)
             if kind is None or (is_literal and asked) or (kind not in NEVER and (asked or is_opened)):
                 continue
             if meaning != address:
@@ -113,14 +113,14 @@ def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[Ope
 
 def _host_in(address: str) -> tuple[str, bool]:
     """Return the host, empty where it is unclear, and whether there is a user in front of it."""
-    found = _URL.fullmatch(address)
-    if not found or any(char <= " " or char in "\\%\x7f" for char in found[1]):
+    match = _URL.fullmatch(address)
+    if not match or any(char <= " " or char in "\\%\x7f" for char in match[1]):
         return "", False
-    user, _, place = found[1].rpartition("@")
+    user, _, place = match[1].rpartition("@")
     host = _HOST.fullmatch(place)
     if "@" in user or not host or not int(host[2] or 1) < 65_536 or ("[" in host[1]) is not (":" in host[1]):
         return "", False
-    return host[1], bool(user) or "@" in found[1]
+    return host[1], bool(user) or "@" in match[1]
 
 
 def _is_name(name: str) -> bool:
@@ -129,7 +129,7 @@ def _is_name(name: str) -> bool:
     return (
         len(name) <= 253
         and not _NUMBER.fullmatch(labels[-1])
-        and all(_LABEL.fullmatch(one) if one.isascii() else _is_foreign_label(one) for one in labels)
+        and all(_LABEL.fullmatch(label) if label.isascii() else _is_foreign_label(label) for label in labels)
     )
 
 

@@ -206,9 +206,9 @@ class SdkAgentRunner:
         return AgentAnswer(text, result.stop_reason, output=output)
 
     async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope) -> Any:
-        wanted = _answer_model(request, scope)
+        answer_model = _answer_model(request, scope)
         try:
-            result = await agent.invoke_async(request.prompt, structured_output_model=wanted)
+            result = await agent.invoke_async(request.prompt, structured_output_model=answer_model)
         except StructuredOutputException as error:
             raise scope.stopped or _no_answer(request, str(error)) from error
         except Exception as error:
@@ -217,9 +217,9 @@ class SdkAgentRunner:
             raise scope.stopped or explain_error(cause, request.agent, self._check.redactor, limit) from error
         if scope.stopped is not None:
             raise scope.stopped
-        if wanted is not None and result.structured_output is not None:
+        if answer_model is not None and result.structured_output is not None:
             return result
-        if wanted is not None:
+        if answer_model is not None:
             raise _no_answer(request, f"it stopped with {result.stop_reason}")
         if result.stop_reason not in ("end_turn", "stop_sequence"):
             raise UnusableAnswer(

@@ -248,7 +248,7 @@ async def secrets_of(plan: Plan) -> PlanSecrets:
     """
     plans = list({one.file: one for one in (*all_workflows_in(plan), plan)}.values())
     # In a thread: a program that prints a secret may be slow.
-    values = {one.file: await asyncio.to_thread(all_secrets, one) if one.spec.env.secrets else {} for one in plans}
+    values = {plan.file: await asyncio.to_thread(all_secrets, plan) if plan.spec.env.secrets else {} for plan in plans}
     redactor = Redactor(value for own in values.values() for value in own.values()).union(*map(redactor_of, plans))
     return PlanSecrets(values, redactor)
 
@@ -322,7 +322,7 @@ async def assemble(
     for values in secrets.values.values():
         require_unwritten(plan, values)
     hide_in_output(secrets.redactor)
-    files = dict.fromkeys(one.file for one in all_workflows_in(plan) if one.file != plan.file)
+    files = dict.fromkeys(workflow.file for workflow in all_workflows_in(plan) if workflow.file != plan.file)
     guarded = [str(Path(file).absolute()) for file in files]
     workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
     assembly = _Assembly(shared, secrets, request or RunRequest(), tell, is_typed)
@@ -397,7 +397,7 @@ class _Assembly:
         self, plan: Plan, toolbox: Toolbox, check: PermissionCheck, inner: tuple[Workers, ...], below: bool
     ) -> Workers:
         require_callable(plan, toolbox)
-        require_named(plan.spec, [(one.planned, one.claims) for loaded in toolbox.tools.values() for one in loaded])
+        require_named(plan.spec, [(tool.planned, tool.claims) for loaded in toolbox.tools.values() for tool in loaded])
         played = {agent.recording for agent in plan.agents.values() if agent.recording}
         recordings = {str(path): self.shared.recording(path, plan.files) for path in played}
         live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]

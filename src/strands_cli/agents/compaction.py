@@ -72,7 +72,7 @@ def _question(messages: Sequence[Any], point: int, step: int) -> int | None:
     if point > step:
         return step
     users = (place for place in range(point, -1, -1) if messages[place]["role"] == "user")
-    return next((place for place in users if not holds(messages[place], "toolResult")), None)
+    return next((user for user in users if not holds(messages[user], "toolResult")), None)
 
 
 class WindowedHistory(ConversationManager):

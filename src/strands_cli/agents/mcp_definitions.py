@@ -35,7 +35,7 @@ async def ask_servers(plan: Plan) -> Definitions:
     Raises:
         StrandsCliError: A server cannot be started, or must not be.
     """
-    relevant = [found for found in plan.findings if found.where and found.where.pointer.startswith(_OF_SERVERS)]
+    relevant = [finding for finding in plan.findings if finding.where and finding.where.pointer.startswith(_OF_SERVERS)]
     require_runnable(replace(plan, findings=tuple(relevant)))
     return await _definitions_of_servers(plan, plan.spec.tools.mcp)
 
@@ -58,11 +58,11 @@ async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
     require_unique_servers(plans)
     locked: dict[str, LockedServer] = {}
     for plan in _all(plans):
-        wanted = [one for one in _used(plan) if f"mcp:{one.id}" not in locked]
-        if not wanted:
+        servers = [server for server in _used(plan) if f"mcp:{server.id}" not in locked]
+        if not servers:
             continue
-        for name, tools in (await _definitions_of_servers(plan, wanted)).items():
-            server = next(one for one in wanted if one.id == name)
+        for name, tools in (await _definitions_of_servers(plan, servers)).items():
+            server = next(server for server in servers if server.id == name)
             known = {tool: LockedTool.of(tool, definition) for tool, definition in tools.items()}
             locked[f"mcp:{name}"] = LockedServer(f"mcp:{name}", reached_by(server), known)
     return locked
@@ -71,8 +71,8 @@ async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
 def servers_without_tools(plans: Sequence[Plan]) -> dict[str, LockedServer]:
     """Return the same values without starting a server, so that the tools are unknown."""
     require_unique_servers(plans)
-    servers = [one for plan in _all(plans) for one in _used(plan)]
-    return {f"mcp:{one.id}": LockedServer(f"mcp:{one.id}", reached_by(one)) for one in servers}
+    servers = [server for plan in _all(plans) for server in _used(plan)]
+    return {f"mcp:{server.id}": LockedServer(f"mcp:{server.id}", reached_by(server)) for server in servers}
 
 
 def require_unique_servers(plans: Sequence[Plan]) -> None:

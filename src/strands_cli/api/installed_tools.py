@@ -45,7 +45,7 @@ class InstalledTools:
 
     def all(self) -> list[ToolRecord]:
         """Return every single tool; of a class, a suite or a provider its members."""
-        return [one for record in self._machine.catalog.tools for one in (record.members or (record,))]
+        return [member for record in self._machine.catalog.tools for member in (record.members or (record,))]
 
     @property
     def owners(self) -> dict[str, str]:

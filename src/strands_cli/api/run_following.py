@@ -93,7 +93,7 @@ def reasons_in_traceback() -> Iterator[None]:
         yield
     except StrandsCliError as error:
         fix = [f"fix: {error.fix}"] if error.fix else []
-        for note in [*(str(found) for found in error.findings if found.severity == "error"), *fix]:
+        for note in [*(str(finding) for finding in error.findings if finding.severity == "error"), *fix]:
             if note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
         raise

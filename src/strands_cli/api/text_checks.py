@@ -60,5 +60,5 @@ def _may_be_shown(finding: Finding, secrets: Sequence[Secret]) -> bool:
         return False
     if finding.code == TOOL_UNMET and _NAMES_A_PROGRAM.match(pointer):
         return False
-    found = _SECRET.match(pointer)
-    return not (finding.code == MISSING_SECRET and found and secrets[int(found[1])].source in ("file", "command"))
+    match = _SECRET.match(pointer)
+    return not (finding.code == MISSING_SECRET and match and secrets[int(match[1])].source in ("file", "command"))

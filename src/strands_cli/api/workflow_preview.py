@@ -58,7 +58,7 @@ class WorkflowPreview:
         sections = authority_sections(trust.authority, is_complete=plan.is_complete)
         if python := python_lines(trust):
             sections["Python of this folder"] = python
-        findings = tuple(one for one in plan.findings if one.code != MISSING_INPUT)
+        findings = tuple(finding for finding in plan.findings if finding.code != MISSING_INPUT)
         about = [plan.text, dict(plan.files), trust.authority.digest, list(trust.authority.places), sections]
         return cls(plan, findings, sections, digest_of(about), trust)
 
@@ -84,12 +84,12 @@ class WorkflowPreview:
     @property
     def can_run(self) -> bool:
         """Return whether no error prevents a run that overwrites files."""
-        return all(one.severity != "error" or one.code == ARTIFACT_EXISTS for one in self.findings)
+        return all(finding.severity != "error" or finding.code == ARTIFACT_EXISTS for finding in self.findings)
 
     @property
     def overwrites(self) -> bool:
         """Return whether a file is in the place of an artifact, so that a run needs `--force`."""
-        return any(one.code == ARTIFACT_EXISTS for one in self.findings)
+        return any(finding.code == ARTIFACT_EXISTS for finding in self.findings)
 
     def allow(self) -> None:
         """Store that a person allows all that the sections say.

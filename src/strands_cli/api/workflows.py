@@ -312,8 +312,8 @@ class Workflow:
             RunRecordError: There is no such run, or its journal cannot be read.
         """
         with reasons_in_traceback():
-            place = place_of({"runs_dir": None if runs_dir is None else Path(runs_dir), "store": store})
-            with contextlib.closing(app.open_run(run_id, place, hold=False)) as journal:
+            store_place = place_of({"runs_dir": None if runs_dir is None else Path(runs_dir), "store": store})
+            with contextlib.closing(app.open_run(run_id, store_place, hold=False)) as journal:
                 return artifacts_of(journal).files
 
     async def _run(
@@ -361,11 +361,11 @@ async def _correct(
     from strands_cli.engine.ports import SystemClock
 
     corrected = read_correction(journal, *(spec.source if isinstance(spec, Workflow) else (spec,)))
-    found = app.plan_correction(journal, corrected, changes, catalog)
-    await require_rehearsed(journal, found)
-    for line in found.lines():
+    correction = app.plan_correction(journal, corrected, changes, catalog)
+    await require_rehearsed(journal, correction)
+    for line in correction.lines():
         emit(RunWarning(SystemClock().now(), line))
-    found.store(journal)
+    correction.store(journal)
 
 
 async def _rerun(

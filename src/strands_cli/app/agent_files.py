@@ -38,8 +38,8 @@ def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
     """Return every finding about an agent's file: structure, templates, schemas, contract and tests."""
     loaded = agent_workflow_of(atomic).load()
     # Further variables of the prompt come from the workflow that uses the agent, or from `--var`.
-    found = [one for one in loaded.findings if atomic.is_workflow or one.code not in _NO_CONTRACT_ERRORS]
-    findings = [*atomic.findings, *(located_in_agent_file(one, atomic) for one in found)]
+    found = [finding for finding in loaded.findings if atomic.is_workflow or finding.code not in _NO_CONTRACT_ERRORS]
+    findings = [*atomic.findings, *(located_in_agent_file(finding, atomic) for finding in found)]
     if loaded.spec is not None and not has_errors(findings):
         try:
             findings += [one for index in range(len(atomic.tests)) if (one := _test_fault(atomic, index, loaded.spec))]
@@ -80,7 +80,7 @@ def load_agent(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:
     require_sound(atomic)
     loaded = agent_workflow_of(atomic).load()
     if (spec := loaded.valid) is None:
-        findings = [located_in_agent_file(one, atomic) for one in loaded.findings]
+        findings = [located_in_agent_file(finding, atomic) for finding in loaded.findings]
         raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=findings)
     return spec, _only_agent(spec)
 
@@ -131,7 +131,7 @@ def verdict_of_test(atomic: Atomic, test: AgentTest, ended: str | StrandsCliErro
     refused = _side_of(ended)
     if refused is not None and refused == test.expect.error:
         return "passed", ()
-    messages = tuple(one.message for one in ended.findings if one.severity == "error") or (ended.message,)
+    messages = tuple(finding.message for finding in ended.findings if finding.severity == "error") or (ended.message,)
     return ("error" if refused is None else "failed", messages)
 
 
@@ -144,16 +144,18 @@ def _side_of(error: StrandsCliError) -> str | None:
 
 def _problems(atomic: Atomic, test: AgentTest, response: str) -> tuple[str, ...]:
     """Return how an answer differs from what the test expects."""
-    wanted, problems = test.expect, []
+    expectation, problems = test.expect, []
     structured = load_agent(atomic)[1].output_schema is not None
     output = json.loads(response) if structured else response
-    if wanted.error is not None:
-        problems.append(f"expected {wanted.error}, and the agent answered")
-    if "output" in wanted.model_fields_set and output != (wanted.output if structured else _stripped(wanted.output)):
-        problems.append(f"expected the output {short_json(wanted.output, 200)}, got {short_json(output, 200)}")
-    problems += [f"the answer does not contain {text!r}" for text in wanted.texts if text not in response]
-    problems += _unmatched(wanted.matches, response)
-    if wanted.schema_ is not None and (problem := first_problem(wanted.schema_, output)):
+    if expectation.error is not None:
+        problems.append(f"expected {expectation.error}, and the agent answered")
+    if "output" in expectation.model_fields_set and output != (
+        expectation.output if structured else _stripped(expectation.output)
+    ):
+        problems.append(f"expected the output {short_json(expectation.output, 200)}, got {short_json(output, 200)}")
+    problems += [f"the answer does not contain {text!r}" for text in expectation.texts if text not in response]
+    problems += _unmatched(expectation.matches, response)
+    if expectation.schema_ is not None and (problem := first_problem(expectation.schema_, output)):
         problems.append(f"the output does not fit the schema of the test: {problem}")
     return tuple(problems)
 
@@ -211,13 +213,19 @@ def plan_atomic(atomic: Atomic, typed: Any, request: RunRequest, test: AgentTest
     given = {name: names[name].coerced(value) for name, value in parts.items()}
     request = dataclasses.replace(request, values={**given, **request.values, INPUT: agent_input})
     planned = app.plan(whole.load(), request)
-    return dataclasses.replace(planned, findings=tuple(located_in_agent_file(one, atomic) for one in planned.findings))
+    return dataclasses.replace(
+        planned, findings=tuple(located_in_agent_file(finding, atomic) for finding in planned.findings)
+    )
 
 
 def _names_for_prompt(agent: AgentSpec) -> dict[str, InputSpec]:
     """Return the properties of an agent's input that its prompt reads: an object gives them by their names."""
     templates, known = Templates(), agent.described_inputs()
-    return {name: one for name, one in known.items() if name != INPUT and templates.reads_in(agent.prompt or "", name)}
+    return {
+        name: input_spec
+        for name, input_spec in known.items()
+        if name != INPUT and templates.reads_in(agent.prompt or "", name)
+    }
 
 
 def _object_of(text: str) -> Mapping[str, Any]:

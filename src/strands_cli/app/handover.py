@@ -354,10 +354,10 @@ class Takeover:
     def _planned(self, journal: StoredJournal, request: RunRequest) -> Plan:
         # A corrected workflow is that of one run.
         key = "" if journal.get("corrections") else journal.get("plan_key") or ""
-        made_at, known = self._plans.get(key, (0.0, None))
-        if known is not None and time.monotonic() - made_at < PLANS_S:
+        made_at, planner = self._plans.get(key, (0.0, None))
+        if planner is not None and time.monotonic() - made_at < PLANS_S:
             self._plans.move_to_end(key)
-            return known.plan(request.values, out_dir=request.out_dir, beside=request.beside)
+            return planner.plan(request.values, out_dir=request.out_dir, beside=request.beside)
         base = self._folders.of_workflow(key or journal.run_id)
         install_lock(journal, base)
         rows = app.plan_rows(moved_workflow(journal, base), request)

@@ -77,7 +77,9 @@ class PlannedRows:
     @classmethod
     def _made(cls, loaded: Loaded, request: RunRequest) -> PlannedRows:
         planner = app.plan_rows(loaded, request)
-        of_workflow = (one for one in planner.planned.findings if one.code not in (MISSING_INPUT, ARTIFACT_EXISTS))
+        of_workflow = (
+            finding for finding in planner.planned.findings if finding.code not in (MISSING_INPUT, ARTIFACT_EXISTS)
+        )
         return cls(planner, dataclasses.replace(planner.planned, findings=tuple(of_workflow)), request)
 
     @classmethod
@@ -446,7 +448,7 @@ class _Watch:
             end,
             exit_code=int(exit_code_of(error)),
             error=error_document(error),
-            denied=list(dict.fromkeys(one.tool for one in denials)),
+            denied=list(dict.fromkeys(denial.tool for denial in denials)),
         )
 
     def interrupted(self) -> RunEnd:

@@ -98,15 +98,15 @@ def scan_tools(
         path: As for `discover_catalog`.
         project: As there.
     """
-    seen = scan_installed(path)
+    scan = scan_installed(path)
     records: list[ToolRecord] = []
-    for distribution in seen.distributions:
-        records += _records(distribution, seen)
+    for distribution in scan.distributions:
+        records += _records(distribution, scan)
     if files := adoption_files(project, with_user=path is None):
         from strands_cli.catalog.adopted.compared_records import adopted_records  # most machines have no adopted tool
 
-        records += adopted_records(files, seen)
-    return records, seen
+        records += adopted_records(files, scan)
+    return records, scan
 
 
 def join_records(records: Iterable[ToolRecord], seen: Scan) -> Catalog:
@@ -170,7 +170,7 @@ class Catalog:
             return None
         if not member:
             return claimants[0]
-        return next((found for found in claimants[0].members or () if found.name == member), None)
+        return next((record for record in claimants[0].members or () if record.name == member), None)
 
     def typed(self, name: str) -> str:
         """Return the reference for a name typed outside a workflow: `db.query` is a member there, not Python."""

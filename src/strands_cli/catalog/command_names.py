@@ -43,27 +43,27 @@ def installed_commands(prefix: str = "") -> list[CommandName]:
     A command of the core or of another distribution of this project is not in it for a distribution that claims its
     name; a name that two others claim is there for each.
     """
-    seen = scan_installed()
-    found = []
-    for distribution, copies in seen.records.items():
+    scan = scan_installed()
+    names = []
+    for distribution, copies in scan.records.items():
         directory, record = copies[0]
-        points = read_entry_points(record, distribution, seen, COMMANDS)
+        points = read_entry_points(record, distribution, scan, COMMANDS)
         named = {point.name: point.value for point in points if _is_listed(point.name, distribution, prefix)}
-        lines = _lines(next(iter(named.values())), directory, seen) if named else {}
+        lines = _lines(next(iter(named.values())), directory, scan) if named else {}
         for name in named:
             about = lines.get(name) or read_header(record, "Summary") or ""
-            found.append(CommandName(name, distribution, _one_line(about)))
-    return sorted(found)
+            names.append(CommandName(name, distribution, _one_line(about)))
+    return sorted(names)
 
 
 def advice_on_option(option: str) -> str | None:
     """Return what an installed distribution with commands says to write for an option; None if none knows it."""
-    seen = scan_installed()
-    for distribution, copies in sorted(seen.records.items()):
+    scan = scan_installed()
+    for distribution, copies in sorted(scan.records.items()):
         directory, record = copies[0]
-        points = read_entry_points(record, distribution, seen, COMMANDS)
+        points = read_entry_points(record, distribution, scan, COMMANDS)
         value = next((point.value for point in points if is_part_name(COMMANDS, point.name)), None)
-        if value is not None and option.startswith("-") and (line := _lines(value, directory, seen).get(option)):
+        if value is not None and option.startswith("-") and (line := _lines(value, directory, scan).get(option)):
             return printable(" ".join(line.split()))
     return None
 

@@ -22,19 +22,19 @@ KNOWN_AFTER_LOAD = "its definition is known only after loading: it has no manife
 def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
     """Fill a record from source; a module that is not Python makes it broken, with a finding."""
     try:
-        found = read_source(record.module, record.attribute, package)
+        tool = read_source(record.module, record.attribute, package)
     except SourceError as error:
         return _broken(
             record, unreadable(record.module, error, module_file(package, record.module) or record.path), seen
         )
-    if found.name not in (None, record.name) and found.kind in ("module", "function", "agent_tool"):
-        return _broken(record, other_name(record.name, found.name, Where(found.file, found.line)), seen)
-    described = filled(record, found)
-    if described.status == "unknown" or found.kind == "module":
+    if tool.name not in (None, record.name) and tool.kind in ("module", "function", "agent_tool"):
+        return _broken(record, other_name(record.name, tool.name, Where(tool.file, tool.line)), seen)
+    described = filled(record, tool)
+    if described.status == "unknown" or tool.kind == "module":
         fault = fault_in_source(record.module, record.attribute, reader_of(package))
         if fault is not None:
             return _broken(record, fault, seen)
-    seen.findings += found.check_words(record.distribution)
+    seen.findings += tool.check_words(record.distribution)
     return described
 
 
@@ -90,12 +90,12 @@ def find_definition(record: ToolRecord, listings: Mapping[str, frozenset[str]]) 
         return None, None
     file = module_file(package, record.module)
     try:
-        found = read_source(record.module, record.attribute, package)
+        tool = read_source(record.module, record.attribute, package)
     except SourceError as error:
         return file, error.line
-    if record.parent and found.members:
-        found = next((member for member in found.members if member.name == record.name), found)
-    return found.file or file, found.line
+    if record.parent and tool.members:
+        tool = next((member for member in tool.members if member.name == record.name), tool)
+    return tool.file or file, tool.line
 
 
 def filled(record: ToolRecord, found: SourceTool) -> ToolRecord:

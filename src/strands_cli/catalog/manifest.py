@@ -190,7 +190,7 @@ class Check:
 
 def _type_names(kind: type | tuple[type, ...]) -> str:
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    return " or ".join(_TYPE_NAMES.get(one, "null" if one is type(None) else "a number") for one in kinds)
+    return " or ".join(_TYPE_NAMES.get(kind, "null" if kind is type(None) else "a number") for kind in kinds)
 
 
 def type_of(value: object) -> str:

@@ -87,9 +87,9 @@ def read_packaged(
     distribution: str, path: Sequence[str] | None = None
 ) -> tuple[tuple[PackagedFolder, ...], tuple[Finding, ...]] | None:
     """Return what one distribution, in any spelling of its name, brings; None if it is not installed."""
-    seen = scan_installed(path)
+    scan = scan_installed(path)
     name = normalise(distribution)
-    return _read_all(seen, name) if name in seen.records else None
+    return _read_all(scan, name) if name in scan.records else None
 
 
 def _read_all(seen: Scan, only: str | None) -> tuple[tuple[PackagedFolder, ...], tuple[Finding, ...]]:
@@ -98,11 +98,11 @@ def _read_all(seen: Scan, only: str | None) -> tuple[tuple[PackagedFolder, ...],
     for name in sorted(seen.records) if only is None else [only]:
         directory, record = seen.records[name][0]
         for group, entry in _entry_points(record, name, findings):
-            found = packaged_folder(entry, group, name, (directory, record), seen)
-            if isinstance(found, Finding):
-                findings.append(found)
+            folder = packaged_folder(entry, group, name, (directory, record), seen)
+            if isinstance(folder, Finding):
+                findings.append(folder)
             else:
-                folders.append(found)
+                folders.append(folder)
     unique = dict.fromkeys(sorted(folders, key=lambda one: (one.distribution, one.group, one.name, one.folder)))
     return tuple(unique), tuple(dict.fromkeys(findings))
 
@@ -114,11 +114,11 @@ def _entry_points(record: str, name: str, findings: list[Finding]) -> Iterator[t
     except OSError:
         return  # the scan of tools reports what cannot be read
     for group in GROUPS:
-        found = parse_entry_points(raw, name, file, findings, group)
-        if len(found) > _MAX_ENTRIES:
-            message = f"'{name}' has {len(found):,} entry points in {group}; {_MAX_ENTRIES} are read"
+        entry_points = parse_entry_points(raw, name, file, findings, group)
+        if len(entry_points) > _MAX_ENTRIES:
+            message = f"'{name}' has {len(entry_points):,} entry points in {group}; {_MAX_ENTRIES} are read"
             findings.append(Finding(BAD_PACKAGED, message, Where(file)))
-        yield from ((group, entry) for entry in found[:_MAX_ENTRIES])
+        yield from ((group, entry) for entry in entry_points[:_MAX_ENTRIES])
 
 
 def packaged_folder(
@@ -253,12 +253,12 @@ def find_packaged(
         fix = _instead(f"{close}/{name}", kind) if close else None
         return Finding(UNKNOWN_PACKAGED, f"no distribution {distribution!r} is installed", None, fix)
     folders, findings = read
-    found = _candidates(folders, kind, name)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        places = " and ".join(one.path for one in found)
-        return Finding(AMBIGUOUS_PACKAGED, f"{text!r} may be {places}", Where(found[0].path))
+    files = _candidates(folders, kind, name)
+    if len(files) == 1:
+        return files[0]
+    if files:
+        places = " and ".join(file.path for file in files)
+        return Finding(AMBIGUOUS_PACKAGED, f"{text!r} may be {places}", Where(files[0].path))
     ending = f" ({'; '.join(finding.message for finding in findings)})" if findings else ""
     message = f"the distribution '{normalise(distribution)}' has no {kind} {name!r}{ending}"
     return Finding(UNKNOWN_PACKAGED, message, None, _fix(normalise(distribution), name, kind, folders))
@@ -304,7 +304,7 @@ def files_in(folder: PackagedFolder) -> tuple[tuple[PackagedFile, ...], tuple[Fi
     if len(names) > MAX_FILES:
         message = f"the folder has more than {MAX_FILES:,} files; the others are not looked at"
         findings.append(Finding(BAD_PACKAGED, message, Where(folder.folder), "divide it", "warning"))
-    found: list[PackagedFile] = []
+    files: list[PackagedFile] = []
     for file in ["", *names[:MAX_FILES]] if folder.kind == "skill" else names[:MAX_FILES]:
         name = _name_of(file, folder)
         place = os.path.join(folder.folder, file) if file else folder.folder
@@ -314,8 +314,8 @@ def files_in(folder: PackagedFolder) -> tuple[tuple[PackagedFile, ...], tuple[Fi
         if not is_inside(real, folder.folder):
             findings.append(Finding(BAD_PACKAGED, "a link leads out of the folder", Where(place), "remove the link"))
         elif os.path.isfile(os.path.join(real, SKILL)) if folder.kind == "skill" else os.path.isfile(real):
-            found.append(PackagedFile(name, real, folder))
-    return tuple(found), tuple(findings)
+            files.append(PackagedFile(name, real, folder))
+    return tuple(files), tuple(findings)
 
 
 def _name_of(file: str, folder: PackagedFolder) -> str | None:
@@ -333,7 +333,7 @@ def _fix(distribution: str, name: str, kind: PackagedKind, folders: Sequence[Pac
     for other in others:
         if other != kind and _candidates(folders, other, name):
             return f"it is {'an' if other == 'agent' else 'a'} {other}: {_instead(f'{distribution}/{name}', other)}"
-    known = sorted({one.name for folder in folders if folder.kind == kind for one in files_in(folder)[0]})
+    known = sorted({file.name for folder in folders if folder.kind == kind for file in files_in(folder)[0]})
     close = did_you_mean(name, known)
     if close:
         return f"did you mean {_instead(f'{distribution}/{close}', kind)}?"

@@ -54,8 +54,8 @@ def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[s
     wanted = list(names)
     if not wanted:
         return {}
-    found = closures_of([HOST, *wanted], seen)
-    return {name: sorted(found[name] - found[HOST] - {HOST, name}) for name in wanted}
+    closures = closures_of([HOST, *wanted], seen)
+    return {name: sorted(closures[name] - closures[HOST] - {HOST, name}) for name in wanted}
 
 
 def pin_of(name: str, seen: Scan) -> str | None:
@@ -78,7 +78,7 @@ def _instead(site: str, dist_info: str, path: Sequence[str]) -> Iterator[str]:
     folder = os.path.basename(dist_info) + "/"
     own = {row.path for row in read_record(dist_info) or () if is_locked(row.path, folder)}
     modules = modules_of({name for name in own if not name.startswith(folder)})
-    for module in sorted(one for one in modules if one not in sys.stdlib_module_names):
+    for module in sorted(module for module in modules if module not in sys.stdlib_module_names):
         for name, file in files_to_import(module, path):
             if name not in own or file != f"{site}{os.sep}{name}":
                 yield f"+{name} {digest_of_file(file)}"
@@ -210,10 +210,10 @@ def _folder(environ: Mapping[str, str] | None) -> str | None:
 
 
 def _file_name(digest: str) -> str:
-    found = _DIGEST.fullmatch(digest)
-    if found is None:
+    match = _DIGEST.fullmatch(digest)
+    if match is None:
         raise ValueError("not a digest")
-    return f"{found[1]}.json"
+    return f"{match[1]}.json"
 
 
 def _read(raw: bytes, name: str) -> Published:
@@ -312,9 +312,9 @@ def sources_of(distribution: str, seen: Scan) -> frozenset[str]:
         return frozenset({"unknown"})
     directory, dist_info = copies[0]
     install = _origin(dist_info, directory).install
-    place = _place(directory)
+    literal = _place(directory)
     sources = {"index" if install == "wheel" else install}
-    return frozenset(sources | ({place} if place in ("user-site", "PYTHONPATH") else set()))
+    return frozenset(sources | ({literal} if literal in ("user-site", "PYTHONPATH") else set()))
 
 
 def _origin(dist_info: str, directory: str) -> Origin:
@@ -326,7 +326,7 @@ def _place(directory: str) -> Place:
     if real == os.path.realpath(site.getusersitepackages()):
         return "user-site"
     # Site directories first: PYTHONPATH may name one of them again.
-    if real in {os.path.realpath(known) for known in site.getsitepackages()}:
+    if real in {os.path.realpath(getsitepackage) for getsitepackage in site.getsitepackages()}:
         return "site"
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return "PYTHONPATH" if real in {os.path.realpath(entry) for entry in entries if entry} else "path"

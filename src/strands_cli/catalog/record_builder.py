@@ -191,7 +191,7 @@ class _Builder:
             return None, None
         manifest, findings = Manifest.parse(raw, file, self.distribution.name)
         self.seen.findings.extend(findings)
-        fault = next((found for found in findings if found.severity == "error"), None)
+        fault = next((finding for finding in findings if finding.severity == "error"), None)
         return manifest, fault if manifest is None else None
 
     def _other_contract(self, record: ToolRecord, manifest: Manifest) -> ToolRecord:

@@ -197,7 +197,7 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
             way = install_distribution(owner)
             return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, way)
         records = [record for record in catalog.tools if record.distribution == owner]
-        if all(one.adopted for one in records) and may_have_tools(owner, catalog.seen.records[owner][0][1]):
+        if all(record.adopted for record in records) and may_have_tools(owner, catalog.seen.records[owner][0][1]):
             return Finding(UNKNOWN_TOOL, message, None, f"strands plugin adopt {owner} --tool {ref.name}")
         names = [record.name for record in records]
         fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
@@ -230,7 +230,7 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
 
 def _adopt(catalog: Installed, name: str) -> str:
     """Return the command that looks for an undeclared tool, as the end of a fix; empty where nothing can have one."""
-    undeclared = catalog.seen.records.keys() - {one.name for one in catalog.seen.distributions}
+    undeclared = catalog.seen.records.keys() - {distribution.name for distribution in catalog.seen.distributions}
     if not any(may_have_tools(one, catalog.seen.records[one][0][1]) for one in undeclared - {LEGACY_DISTRIBUTION}):
         return ""
     return f"; or, if an installed distribution has it without declaring it: strands plugin adopt --tool {name}"
@@ -288,8 +288,8 @@ def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolR
     from strands_cli.catalog.source.source_module import SourceError
 
     try:
-        single = [found for found in tools_in(bare.module, package) if found.kind not in MANY]
-        listed = {found.name: found for found in single if not found.unknown}
+        single = [tool for tool in tools_in(bare.module, package) if tool.kind not in MANY]
+        listed = {tool.name: tool for tool in single if not tool.unknown}
         if (found := listed.get(ref.name)) is not None:
             # The only tool of a module is the module's, as in earlier releases: locks have the entry.
             of_module = len(single) == 1

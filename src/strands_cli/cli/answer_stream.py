@@ -81,5 +81,5 @@ def answering_steps(planned: Plan) -> frozenset[str]:
     last = [placed for placed in pattern.placed if placed.key not in followed]
     if pattern.type != "routing" and len(last) != 1:
         return frozenset()
-    agents = [(one.key.removesuffix("#N"), one.step.agent) for one in last if isinstance(one.step, AgentStep)]
+    agents = [(step.key.removesuffix("#N"), step.step.agent) for step in last if isinstance(step.step, AgentStep)]
     return frozenset(key for key, agent in agents if planned.agents[agent].output_schema is None)

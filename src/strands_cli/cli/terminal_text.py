@@ -229,7 +229,7 @@ def _indent_of(line: str, columns: int) -> str:
     """Return the indent of the second row of a line and those after it: its mark, or spaces up to its last column."""
     if mark := _MARK.match(line):
         return mark[0]
-    starts = [found.end() for found in _COLUMN.finditer(line) if found.end() <= columns // 2]
+    starts = [match.end() for match in _COLUMN.finditer(line) if match.end() <= columns // 2]
     label = _LABEL.match(line)
     leading = len(line) - len(line.lstrip(" "))
     return " " * max(_CONTINUED, len(label[0]) if label else 0, leading, *starts)

@@ -50,13 +50,13 @@ class UsedFiles:
         if "-" in named:
             raise UsageError("standard input cannot be watched", fix="write the workflow to a file")
         folder = Path.cwd()
-        found = cls([*filter(os.path.exists, named), *_flat(options.get(name) for name in _READ)])
+        files = cls([*filter(os.path.exists, named), *_flat(options.get(name) for name in _READ)])
         if path == ["tools", "run"]:
-            return found.also(_of_tool(named[0], folder, options.get("policy")))
+            return files.also(_of_tool(named[0], folder, options.get("policy")))
         specs = [str(one) for one in _flat([arguments.get("spec"), arguments.get("specs")])]
-        for spec in (one for one in specs if not Path(one).is_dir()):
-            found = found.also(_of_workflow(spec, _request(options), before))
-        return found
+        for spec in (spec for spec in specs if not Path(spec).is_dir()):
+            files = files.also(_of_workflow(spec, _request(options), before))
+        return files
 
     def also(self, other: UsedFiles) -> UsedFiles:
         """Return both together; the definitions of the other are the newer ones."""
@@ -68,14 +68,14 @@ class UsedFiles:
 
         old, new = before._distributions, self._distributions
         changes = [
-            (name, one)
+            (name, difference)
             for name in sorted(old.keys() & new.keys())
-            for one in compare_distribution(old[name], new[name], whole=True)
+            for difference in compare_distribution(old[name], new[name], whole=True)
         ]
         return [
-            f"{name} has a new tool '{one.tool}'" if one.unlisted else one.message
-            for name, one in changes
-            if one.tool is not None
+            f"{name} has a new tool '{difference.tool}'" if difference.unlisted else difference.message
+            for name, difference in changes
+            if difference.tool is not None
         ]
 
 
@@ -93,7 +93,7 @@ def _parsed(words: Sequence[str]) -> tuple[list[str], dict[str, Any], dict[str, 
             break
         name, command, rest = context.command.resolve_command(context, rest)
         path.append(name)
-    kinds = {one.name: one.param_type_name for one in context.command.params}
+    kinds = {param.name: param.param_type_name for param in context.command.params}
     arguments = {name: value for name, value in context.params.items() if kinds.get(name) == "argument"}
     return path, arguments, {name: value for name, value in context.params.items() if name not in arguments}
 

@@ -126,9 +126,9 @@ def without_own_artifacts(plan: Plan, journal: Journal) -> Plan:
 
     Artifacts that exist may be those that the run has begun to write, and a corrected workflow may do without an input.
     """
-    known = {UNKNOWN_INPUT, *([ARTIFACT_EXISTS] if journal.row("artifacts") is not None else [])}
+    codes = {UNKNOWN_INPUT, *([ARTIFACT_EXISTS] if journal.row("artifacts") is not None else [])}
     errors = (finding for finding in plan.findings if finding.severity == "error")
-    return replace(plan, findings=tuple(finding for finding in errors if finding.code not in known))
+    return replace(plan, findings=tuple(finding for finding in errors if finding.code not in codes))
 
 
 def resumable(plan: Plan, journal: Journal, limits: Mapping[str, str] = MappingProxyType({})) -> Plan:
@@ -184,7 +184,7 @@ def _without_var(finding: Finding) -> Finding:
 
 
 def _values_of(spec: WorkflowSpec) -> dict[str, Any]:
-    return {**{name: given.default for name, given in spec.inputs.optional.items()}, **spec.inputs.values}
+    return {**{name: input_spec.default for name, input_spec in spec.inputs.optional.items()}, **spec.inputs.values}
 
 
 def _changes(before: Plan, after: Plan) -> Iterator[str]:

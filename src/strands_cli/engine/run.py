@@ -290,8 +290,8 @@ class Run:
     async def _gate(self, scope: StepScope, step: GateStep, visit: Visit) -> tuple[StepResult, bool]:
         """Ask a person, or take the answer from the journal; a gate counts as a step."""
         question = self.step_inputs.question(scope.key, step, visit.names)
-        known = self.ports.journal.row(scope.key)
-        replayed = known is not None and known.status == "done"
+        row = self.ports.journal.row(scope.key)
+        replayed = row is not None and row.status == "done"
         if not replayed:
             self._check_budget("step")
             self._count_step(scope)

@@ -315,7 +315,8 @@ class Rerun:
     def __post_init__(self) -> None:
         """Make a warning of an input of the other run that nothing reads any more: no person gives it now."""
         findings = (
-            replace(one, severity="warning") if one.code == UNKNOWN_INPUT else one for one in self.planned.findings
+            replace(finding, severity="warning") if finding.code == UNKNOWN_INPUT else finding
+            for finding in self.planned.findings
         )
         object.__setattr__(self, "planned", replace(self.planned, findings=tuple(findings)))
 

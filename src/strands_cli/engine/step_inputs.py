@@ -85,27 +85,29 @@ class Conversations:
             RunRecordError: The row of a step that it continues has none, since the agent had `memory: step` then.
         """
         exchanges = self._remembered(step, remembers)
-        replaced = {key for one in exchanges.values() for key in one.replaced}
+        replaced = {key for exchange in exchanges.values() for key in exchange.replaced}
         for key, one in exchanges.items():
             if one.messages is None:
                 raise RunRecordError(
                     f"{key} was done without a conversation, which the agent '{step.agent}' has to continue",
                     fix=f"do it again: strands rerun RUN --from {key}",
                 )
-        return tuple(message for key, one in exchanges.items() if key not in replaced for message in one.messages or ())
+        return tuple(
+            message for key, exchange in exchanges.items() if key not in replaced for message in exchange.messages or ()
+        )
 
     def state(self, step: AgentStep, remembers: Sequence[str] | None) -> Mapping[str, Any]:
         """Return what tools have left in the agent's state; nothing for an agent with `memory: step`."""
-        return next((one.state for one in reversed(self._remembered(step, remembers).values())), {})
+        return next((exchange.state for exchange in reversed(self._remembered(step, remembers).values())), {})
 
     def _remembered(self, step: AgentStep, remembers: Sequence[str] | None) -> dict[str, _Exchange]:
         done = self._done.get(step.agent)
         if not done:  # of thousands of steps few have an agent that remembers
             return {}
         if (tools := self._tools_of(step)) is not None:
-            done = {key: one for key, one in done.items() if one.tools == tools}
+            done = {key: exchange for key, exchange in done.items() if exchange.tools == tools}
         if remembers is None:
-            return {key: one for key, one in done.items() if one.in_order}
+            return {key: exchange for key, exchange in done.items() if exchange.in_order}
         return {key: done[key] for key in remembers if key in done}
 
     def _tools_of(self, step: AgentStep) -> frozenset[str] | None:

@@ -227,10 +227,10 @@ def require_done(denials: Sequence[Denials], *, fail_on_denied: bool) -> None:
     Raises:
         CallDenied: They do; its fix is added where the store of the run is known.
     """
-    failing = list(dict.fromkeys(one.tool for one in denials)) if fail_on_denied else never_asked(denials)
+    failing = list(dict.fromkeys(denial.tool for denial in denials)) if fail_on_denied else never_asked(denials)
     if failing:
         which = "calls" if fail_on_denied else "every call"
-        rules = "; ".join(f"{one.tool}: {one.rule}" for one in denials if one.tool in failing)
+        rules = "; ".join(f"{denial.tool}: {denial.rule}" for denial in denials if denial.tool in failing)
         error = CallDenied(f"denied: {which} of {joined(failing)} ({rules})")
         error.brief = f"{which} of {joined(failing)} {'were' if fail_on_denied else 'was'} denied"
         raise error

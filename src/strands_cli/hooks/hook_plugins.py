@@ -51,17 +51,20 @@ def open_hooks(
     """
     manager = ContainedPlugins(specs.PROJECT)
     manager.add_hookspecs(specs)
-    named = [SwitchedOn(one, "command line", "") if isinstance(one, str) else one for one in distributions]
+    named = [
+        SwitchedOn(distribution, "command line", "") if isinstance(distribution, str) else distribution
+        for distribution in distributions
+    ]
     wanted = [one for one in named if normalise(one.word) not in OURS[CONFIG_KEYS].values()]
     allowing = [*may_allow, *(one.word for one in wanted if one.may_allow)]
     hooks = Hooks(manager, path, tell=tell, may_allow=frozenset(map(normalise, allowing)))
     if trace is not None:
         _trace(manager, trace)
     if wanted:
-        seen = scan_installed(path)
+        scan = scan_installed(path)
         for name, hook in {normalise(one.word): one for one in sorted(wanted, key=lambda one: one.required)}.items():
-            copies = seen.records.get(name)
-            hooks.findings += _register(manager, name, copies[0][1], seen) if copies else [_absent(hook, name, seen)]
+            copies = scan.records.get(name)
+            hooks.findings += _register(manager, name, copies[0][1], scan) if copies else [_absent(hook, name, scan)]
     # No spec is optional for pluggy; this refuses what is none of ours, a misspelt hook for one.
     manager.check_pending()
     return hooks
@@ -154,7 +157,7 @@ def _trace(manager: pluggy.PluginManager, tell: Tell) -> None:
 
     def after(outcome: Any, hook: str, plugins: Sequence[Any], arguments: Any) -> None:
         ms = (time.perf_counter() - here.started.pop()) * 1000
-        names = ", ".join(one.plugin_name for one in plugins)
+        names = ", ".join(plugin.plugin_name for plugin in plugins)
         about = getattr(arguments.get("record"), "name", None) or ""
         tell(f"hook {hook}({about}) of {names}: {_outcome(outcome)}, {ms:.2f} ms")
 

@@ -74,7 +74,7 @@ class Hooks:
 
     def implementers(self, hook: str) -> tuple[str, ...]:
         """Return the plugins that implement a hook; their code may block, and may raise anything."""
-        return tuple(one.plugin_name for one in getattr(self.manager.hook, hook).get_hookimpls())
+        return tuple(hookimpl.plugin_name for hookimpl in getattr(self.manager.hook, hook).get_hookimpls())
 
     def discover(self, context: HookContext, project: Path | None = None) -> Catalog:
         """Return the catalog of installed tools, of adopted ones, and of those that plugins register.
@@ -85,11 +85,11 @@ class Hooks:
             context: What the plugins get.
             project: The folder of a workflow, whose adopted tools count too.
         """
-        found, seen = scan_tools(self.path, project)
-        seen.findings += self.findings
+        records, scan = scan_tools(self.path, project)
+        scan.findings += self.findings
         for plugin, answer in self._call("strands_register_tools", context=context):
-            found += _records(plugin, answer, seen)
-        return join_records(found, seen)
+            records += _records(plugin, answer, scan)
+        return join_records(records, scan)
 
     def allow_tool(self, record: ToolRecord | None, ref: str, context: HookContext) -> Decision:
         """Return the strongest answer on whether a tool may be used at all, of policy and of the plugins.
@@ -291,7 +291,7 @@ def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:
 
 
 def _registered(record: ToolRecord, plugin: str) -> ToolRecord:
-    members = record.members and tuple(replace(one, registered_by=plugin) for one in record.members)
+    members = record.members and tuple(replace(member, registered_by=plugin) for member in record.members)
     return replace(record, members=members, registered_by=plugin)
 
 
@@ -305,7 +305,7 @@ def _attributed(record: ToolRecord, plugin: str, distribution: str, seen: Scan) 
         version=seen.version(distribution),
         path=home,  # without which it would pass for an object of a program, which no lock covers
         location=(package.directory or package.file) if package else None,
-        members=record.members and tuple(_attributed(one, plugin, distribution, seen) for one in record.members),
+        members=record.members and tuple(_attributed(member, plugin, distribution, seen) for member in record.members),
         registered_by=plugin,
     )
 
@@ -352,7 +352,7 @@ def _contained(function: Callable[..., Any], plugin: str) -> Callable[..., Any]:
 
 def _wrappers_of(caller: Any) -> str:
     """Return the names of the plugins that wrap a hook."""
-    wrapping = [one.plugin_name for one in caller.get_hookimpls() if one.wrapper or one.hookwrapper]
+    wrapping = [hookimpl.plugin_name for hookimpl in caller.get_hookimpls() if hookimpl.wrapper or hookimpl.hookwrapper]
     return " or ".join(wrapping) or "a hook plugin"
 
 

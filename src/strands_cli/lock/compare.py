@@ -211,7 +211,9 @@ def _comparable(old: LockedDistribution, new: LockedDistribution) -> tuple[Mappi
     if old.editable == new.editable:
         return old.files, new.files
     # An editable installation has only the files of its package, so the other files of a wheel are not compared.
-    without = ({k: v for k, v in one.files.items() if not k.startswith("dist-info/")} for one in (old, new))
+    without = (
+        {k: v for k, v in distribution.files.items() if not k.startswith("dist-info/")} for distribution in (old, new)
+    )
     return next(without), next(without)
 
 

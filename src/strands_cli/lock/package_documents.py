@@ -44,7 +44,10 @@ def lock_distributions(
         if record.distribution in records and record.status != "broken":
             records[record.distribution].append(record)
     locked = {name: _distribution(name, its, catalog) for name, its in sorted(records.items())}
-    return {name: one._replace(requires=_pins(required.get(name, ()), catalog.seen)) for name, one in locked.items()}
+    return {
+        name: distribution._replace(requires=_pins(required.get(name, ()), catalog.seen))
+        for name, distribution in locked.items()
+    }
 
 
 def lock_modules(name: str, modules: Iterable[str], seen: Scan, required: Iterable[str]) -> LockedDistribution:
@@ -75,10 +78,10 @@ def _distribution(name: str, records: Sequence[ToolRecord], catalog: Catalog) ->
 
 
 def _tools(record: ToolRecord) -> Iterator[LockedTool]:
-    for one in record.members or (record,):
-        fields = {name: value for name in _FIELDS if (value := _plain(getattr(one, name)))}
-        unknown = one.kind == "unknown" or one.status == "unknown" or one.members is None
-        yield LockedTool.of(one.ref_name, {"name": one.ref_name, **fields}, after_load=unknown)
+    for member in record.members or (record,):
+        fields = {name: value for name in _FIELDS if (value := _plain(getattr(member, name)))}
+        unknown = member.kind == "unknown" or member.status == "unknown" or member.members is None
+        yield LockedTool.of(member.ref_name, {"name": member.ref_name, **fields}, after_load=unknown)
 
 
 def _plain(value: Any) -> Any:
@@ -159,7 +162,7 @@ def documents_of(folders: Iterable[PackagedFolder], seen: Scan) -> dict[str, Loc
 
     Recordings, texts and files beyond the limits are left out: of those the lock has the digest alone.
     """
-    found: dict[str, LockedDocument] = {}
+    documents: dict[str, LockedDocument] = {}
     for folder in folders:
         site = seen.records[folder.distribution][0][0]
         package = find_package(folder.package.partition(".")[0], seen.listings, site)
@@ -168,9 +171,9 @@ def documents_of(folders: Iterable[PackagedFolder], seen: Scan) -> dict[str, Loc
         above = Path(os.path.realpath(package.directory)).parent
         for path in _files_below(Path(folder.folder)):
             file = path.relative_to(above).as_posix() if path.is_relative_to(above) else ""
-            if file and file not in found and len(found) < MAX_DOCUMENTS and (fields := fields_of(path)):
-                found[file] = LockedDocument.of(file, fields)
-    return found
+            if file and file not in documents and len(documents) < MAX_DOCUMENTS and (fields := fields_of(path)):
+                documents[file] = LockedDocument.of(file, fields)
+    return documents
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

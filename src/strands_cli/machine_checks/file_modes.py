@@ -28,25 +28,25 @@ def check_runs(settings: Settings) -> Iterator[Check]:
     """Check that runs can be stored: the directory, its filesystem, free space; that of a store is not checked here."""
     from strands_cli.planning.run_request import store_place_of
 
-    place = store_place_of(settings).directory
-    if place is None:
+    path = store_place_of(settings).directory
+    if path is None:
         return
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    while not path.exists() and path != path.parent:
+        path = path.parent
     fix = "correct its permissions, or choose another: STRANDS_RUNS_DIR or --runs-dir"
-    if not place.is_dir():
-        yield Check("runs", "failed", f"{place} is not a directory, so {settings.runs_dir} cannot be created", fix)
+    if not path.is_dir():
+        yield Check("runs", "failed", f"{path} is not a directory, so {settings.runs_dir} cannot be created", fix)
         return
-    if not os.access(place, os.W_OK | os.X_OK):
-        yield Check("runs", "failed", f"{place} cannot be written to", fix)
+    if not os.access(path, os.W_OK | os.X_OK):
+        yield Check("runs", "failed", f"{path} cannot be written to", fix)
         return
-    kind = filesystem_of(place)
+    kind = filesystem_of(path)
     if kind is not None and kind.startswith(_SHARED):
         message = f"{settings.runs_dir} is on a network filesystem ({kind}), where locks may not work"
         yield Check("runs", "warning", message, "choose a local directory: STRANDS_RUNS_DIR")
     else:
         yield Check("runs", "ok", f"{settings.runs_dir} ({kind or 'unknown filesystem'})")
-    yield _free(place)
+    yield _free(path)
 
 
 def _free(place: Path) -> Check:
@@ -115,9 +115,9 @@ def _places(settings: Settings, folder: Path, path: list[str]) -> Iterator[tuple
         yield "plugins are imported from", Path(directory), False
     for file, secrets in secrets_here(folder):
         yield "the workflow", file, False
-        for one in secrets:
-            if one.source == "file":
-                yield f"the file of the secret '{one.name}',", folder / Path(one.path).expanduser(), True
+        for secret in secrets:
+            if secret.source == "file":
+                yield f"the file of the secret '{secret.name}',", folder / Path(secret.path).expanduser(), True
 
 
 def secrets_here(folder: Path) -> Iterator[tuple[Path, list[SecretReference]]]:
@@ -144,8 +144,8 @@ def secrets_here(folder: Path) -> Iterator[tuple[Path, list[SecretReference]]]:
             yield (
                 file,
                 [
-                    SecretReference(one.name or one.key, one.key, one.source, one.path or "", folder)
-                    for one in spec.env.secrets
+                    SecretReference(secret.name or secret.key, secret.key, secret.source, secret.path or "", folder)
+                    for secret in spec.env.secrets
                 ],
             )
 

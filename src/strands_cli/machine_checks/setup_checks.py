@@ -108,17 +108,17 @@ def check_store(settings: Settings) -> Iterator[Check]:
     No line has a password: neither those of a place nor those of a store do.
     """
     try:
-        place = store_place_of(settings)
-        if place.directory is not None:
+        store_place = store_place_of(settings)
+        if store_place.directory is not None:
             return
-        opener, address = opener_of(place)
-        lines = opener.check(place, address)
+        opener, address = opener_of(store_place)
+        lines = opener.check(store_place, address)
     except StrandsCliError as error:
         yield Check(_NAME, "failed", error.findings[0].message if error.findings else error.message, error.fix)
         return
-    yield Check(_NAME, "ok", f"{place} can be used")
+    yield Check(_NAME, "ok", f"{store_place} can be used")
     yield from map(_check_of, lines)
-    yield from _check_owners(place)
+    yield from _check_owners(store_place)
 
 
 def _check_owners(place: StorePlace) -> Iterator[Check]:
@@ -192,17 +192,17 @@ def check_short_keys(environ: Mapping[str, str], folder: Path) -> Iterator[Check
     keys = short_keys(environ)
     yield from (_found("secrets", short_secret(f"the variable {name}")) for name in keys)
     for file, secrets in secrets_here(folder):
-        for one in secrets:
-            if is_short_here(one, environ) and not (one.source == "env" and one.key in keys):
-                yield _found("secrets", short_secret(f"the secret '{one.name}' of {file.name}"))
+        for secret in secrets:
+            if is_short_here(secret, environ) and not (secret.source == "env" and secret.key in keys):
+                yield _found("secrets", short_secret(f"the secret '{secret.name}' of {file.name}"))
 
 
 def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:
     name = f"provider {provider.name}"
     if not provider.keys and not provider.aws:
         return Check(name, "ok", "client installed; it needs no key")
-    found = check_provider(ModelSettings(provider.name), environ, provider=provider)
-    missing = [one for one in found if one.code == MISSING_API_KEY]
+    findings = check_provider(ModelSettings(provider.name), environ, provider=provider)
+    missing = [finding for finding in findings if finding.code == MISSING_API_KEY]
     if not missing:
         return Check(name, "ok", "client installed, key set: ready")
     if provider.keys and has_key(provider, ModelSettings(provider.name), environ):
@@ -219,7 +219,9 @@ def check_tools(catalog: Catalog, of_hooks: Sequence[Finding] = ()) -> Iterator[
         yield Check("tools", "failed" if record.status == "broken" else "warning", message, fix)
     if len(bad) < len(catalog.tools):
         yield Check("tools", "ok", f"{len(catalog.tools) - len(bad)} can be used (strands list-tools)")
-        if needed := sorted({one for record in catalog.tools if record.usable for one in _conditions(record)}):
+        if needed := sorted(
+            {condition for record in catalog.tools if record.usable for condition in _conditions(record)}
+        ):
             yield Check("tools", "ok", f"their requirements are met: {', '.join(needed)}")
     elif not bad:
         yield Check("tools", "warning", "no tool is installed", "pip install 'strands-cli[tools]'")
@@ -295,10 +297,10 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
         reason = error.findings[0].message if error.findings else error.message
         yield Check("lock", "failed", f"{file}: {reason}", error.fix)
         return
-    found = compare_locks(lock, now)
-    for difference in found[:_MOST_DIFFERENCES]:
+    differences = compare_locks(lock, now)
+    for difference in differences[:_MOST_DIFFERENCES]:
         yield Check("lock", "failed", difference.message, "strands lock --diff")
-    if not found:
+    if not differences:
         yield Check("lock", "ok", f"{file.name}: no differences")
 
 

@@ -128,7 +128,7 @@ class ArtifactPlaces:
 
 def obstacle(directory: Path) -> str | None:
     """Return why no file can be written into a directory, which may not exist yet, or None."""
-    existing = next((place for place in (directory, *directory.absolute().parents) if place.exists()), None)
+    existing = next((path for path in (directory, *directory.absolute().parents) if path.exists()), None)
     if existing is None or (os.access(existing, os.W_OK | os.X_OK) and existing.is_dir()):
         return None
     return f"{existing} is not a directory" if not existing.is_dir() else f"{existing} cannot be written to"
@@ -215,7 +215,7 @@ class ArtifactWriter:
         is_chosen = not is_default(self._out_dir)
         placed = [(place_artifact(out_dir, path, is_chosen=is_chosen), text) for path, text in artifacts]
         places = ArtifactPlaces(force=self._force, replaces=self._replaces)
-        findings = [found for target, text in placed if (found := places.collision(target, text)) is not None]
+        findings = [finding for target, text in placed if (finding := places.collision(target, text)) is not None]
         if findings:
             raise ArtifactError("the artifacts cannot be written", findings=findings)
         written = [

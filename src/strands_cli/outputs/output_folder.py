@@ -19,14 +19,14 @@ def require_own_folder(out_dir: Path, beside: Path) -> Path:
     Raises:
         ArtifactError: No directory was chosen, and the default is a link.
     """
-    place = beside / out_dir
-    leads_on = place.is_symlink() or not place.resolve().is_relative_to(beside.resolve())
+    path = beside / out_dir
+    leads_on = path.is_symlink() or not path.resolve().is_relative_to(beside.resolve())
     if is_default(out_dir) and leads_on:
         raise ArtifactError(
             f"the output directory {out_dir} is a link, and artifacts follow a link only where --out names it",
             fix="remove the link, or pass --out with the directory that it leads to",
         )
-    return place
+    return path
 
 
 def is_default(out_dir: Path) -> bool:

@@ -150,9 +150,9 @@ def owner_of(group: str, name: str) -> str | None:
 
 def owners_of_packages() -> dict[str, str]:
     """Return the import names of the packages that have parts, each with its distribution."""
-    seen = scan_installed()
-    found = [part for group in PART_GROUPS for part in parts_of(group, seen)]
-    return {reference_in(part.value)[0].partition(".")[0]: part.distribution for part in found}
+    scan = scan_installed()
+    parts = [part for group in PART_GROUPS for part in parts_of(group, scan)]
+    return {reference_in(part.value)[0].partition(".")[0]: part.distribution for part in parts}
 
 
 def part_named(group: str, name: str, seen: Scan | None = None) -> Part | None:
@@ -180,11 +180,11 @@ def part_named(group: str, name: str, seen: Scan | None = None) -> Part | None:
 def contested_parts() -> list[Finding]:
     """Return a finding for each name that two installed distributions claim, or one that is not its owner."""
     claims: dict[tuple[str, str], list[Part]] = {}
-    seen = scan_installed()
+    scan = scan_installed()
     for group in PART_GROUPS:
-        for part in parts_of(group, seen):
+        for part in parts_of(group, scan):
             claims.setdefault((group, part.name), []).append(part)
-    return [fault for one in claims.values() if (fault := _fault(one)) is not None]
+    return [fault for claim in claims.values() if (fault := _fault(claim)) is not None]
 
 
 def _fault(claims: list[Part]) -> Finding | None:
@@ -291,13 +291,13 @@ def _request_of(part: Part) -> Request:
     from strands_cli.catalog.publisher_records import publisher_of, sources_of
     from strands_cli.policy.rule import Request
 
-    seen = scan_installed()
-    publisher = publisher_of(part.distribution, seen)
+    scan = scan_installed()
+    publisher = publisher_of(part.distribution, scan)
     return Request(
         (f"{part.group}:{part.name}", part.name),
         distribution=part.distribution,
-        version=seen.version(part.distribution),
-        sources=sources_of(part.distribution, seen),
+        version=scan.version(part.distribution),
+        sources=sources_of(part.distribution, scan),
         publisher=publisher.word if publisher is not None else None,
     )
 
@@ -342,8 +342,8 @@ class Declared(NamedTuple):
 
 def faulty_parts() -> list[Finding]:
     """Return what is wrong with the parts of installed distributions: contested names, and what nothing can use."""
-    seen = scan_installed()
-    return [*contested_parts(), *(fault for name in seen.records for fault in _installed_faults(name, seen))]
+    scan = scan_installed()
+    return [*contested_parts(), *(fault for name in scan.records for fault in _installed_faults(name, scan))]
 
 
 def _installed_faults(name: str, seen: Scan) -> Iterator[Finding]:

@@ -80,7 +80,9 @@ def _faults(row: Provider, name: str) -> Iterator[str]:
         if not isinstance(getattr(row, field), Mapping):
             yield f"`{field}` is not a mapping"
     yield from (f"`keyless` has {place!r}, and not a tuple of texts" for place in row.keyless if not _is_place(place))
-    yield from (f"`presets` has {place!r}, and not a tuple of texts" for place in row.presets if not _is_place(place))
+    yield from (
+        f"`presets` has {preset!r}, and not a tuple of texts" for preset in row.presets if not _is_place(preset)
+    )
     yield from (
         f"`sections` has no set of texts for {one!r}" for one, keys in row.sections.items() if not _are_texts(keys)
     )
@@ -89,7 +91,7 @@ def _faults(row: Provider, name: str) -> Iterator[str]:
             yield f"`places` has {setting!r}, and the settings are {', '.join(SETTING_FIELDS)}"
         elif not _is_place(place) or not place:
             yield f"the place of {setting!r} is not a tuple of texts"
-    yield from (f"`needs` has {one!r}, which has no place" for one in sorted(set(row.needs) - row.places.keys()))
+    yield from (f"`needs` has {need!r}, which has no place" for need in sorted(set(row.needs) - row.places.keys()))
     for field in ("sections", "option_schemas"):
         unknown = sorted(getattr(row, field).keys() - set(row.options))
         yield from (f"`{field}` has {one!r}, which is not one of its `options`" for one in unknown)

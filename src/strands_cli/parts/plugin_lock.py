@@ -72,17 +72,17 @@ def check_locked(
     use_private_bytecode()
     from strands_cli.lock.compare import Difference, compare_distribution
 
-    required = {name: one.requires for name, one in lock.distributions.items()}
-    found: list[Difference] = []
+    required = {name: distribution.requires for name, distribution in lock.distributions.items()}
+    differences: list[Difference] = []
     for name, now in lock_plugins(names, scan_installed(), required).items():
-        if known := lock.distributions.get(name):
-            found += compare_distribution(known, now, whole=False)
+        if distribution := lock.distributions.get(name):
+            differences += compare_distribution(distribution, now, whole=False)
         elif required_by or named:
             what = f"{name}, which has {named}" if named else f"the plugin {name}"
             message = f"the lock does not have {what}" + (f", and {required_by} asks for a lock" if required_by else "")
-            found.append(Difference(name, message, unlisted=True))
+            differences.append(Difference(name, message, unlisted=True))
     spec = "" if folder == Path.cwd() else f"{shlex.quote(str(folder))} "
-    return [lock_finding(difference, folder, spec) for difference in found]
+    return [lock_finding(difference, folder, spec) for difference in differences]
 
 
 def lock_plugins(

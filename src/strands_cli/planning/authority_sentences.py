@@ -111,9 +111,9 @@ def require_trust_in_package(plan: Plan) -> None:
 
     if not Trust.is_about_packages(plan):
         return
-    found = Trust.of(plan)
-    if found.authority.foreign and found.standing != "allowed":
-        raise trust_refusal(found)
+    trust = Trust.of(plan)
+    if trust.authority.foreign and trust.standing != "allowed":
+        raise trust_refusal(trust)
 
 
 def file_to_trust(plan: Plan) -> str:

@@ -118,8 +118,8 @@ def check_outputs(
         except ArtifactError as error:
             findings.append(Finding(ARTIFACT_OUTSIDE, error.message, where, error.fix))
             continue
-        if found := places.collision(target):
-            findings.append(replace(found, where=where))
+        if finding := places.collision(target):
+            findings.append(replace(finding, where=where))
     return findings + _check_record(options)
 
 
@@ -225,14 +225,14 @@ def _unpriced(
 def names_in_templates(spec: WorkflowSpec) -> dict[str, str]:
     """Return the names that templates use and only inputs can define, each with the pointer of its first use."""
     templates, declared = spec.templates(), spec.inputs.declared()
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for site in template_sites(spec):
         paths = templates.paths_in(site.text, is_condition=site.is_condition)
         for name in sorted(str(path[0]) for path in paths):
             # A declared variable without a value has its own finding.
             if name not in site.scope and name not in hiding_names() and name not in declared:
-                found.setdefault(name, site.pointer)
-    return found
+                names.setdefault(name, site.pointer)
+    return names
 
 
 def is_read_in_templates(spec: WorkflowSpec, name: str) -> bool:

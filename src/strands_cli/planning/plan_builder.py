@@ -126,8 +126,8 @@ def with_environment(
 def variables_in(spec: WorkflowSpec, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the values that `runtime` takes from the environment, by the names of the variables."""
     texts = [getattr(spec.runtime, field) or "" for field in FIELDS]
-    found = [found for text in texts for found in _VARIABLE.finditer(text)]
-    return {one["name"]: value for one in found if (value := _value(one, environ)) is not None}
+    matches = [match for text in texts for match in _VARIABLE.finditer(text)]
+    return {match["name"]: value for match in matches if (value := _value(match, environ)) is not None}
 
 
 def _value(found: re.Match[str], environ: Mapping[str, str]) -> str | None:
@@ -142,13 +142,13 @@ def _findings(text: str, pointer: str, document: Document, environ: Mapping[str,
     if "${" in _VARIABLE.sub("", _OF_SECRET.sub("", text)):
         message = f"`runtime.{field}` has a malformed variable: {text!r}"
         findings.append(Finding(BAD_VARIABLE, message, where, "write ${NAME} or ${NAME:-default}"))
-    for found in _VARIABLE.finditer(text):
-        name = found["name"]
+    for match in _VARIABLE.finditer(text):
+        name = match["name"]
         if _SECRET.search(name):
             message = f"`runtime.{field}` names ${{{name}}}, which looks like a secret"
             fix = f"use a variable whose name is not that of a secret, or write the value into `{field}`"
             findings.append(Finding(BAD_VARIABLE, message, where, fix))
-        elif _value(found, environ) is None:
+        elif _value(match, environ) is None:
             message = f"`runtime.{field}` needs the environment variable {name}, which is not set"
             fix = f"export {name}=..., or write a default: ${{{name}:-default}}"
             findings.append(Finding(UNSET_VARIABLE, message, where, fix))
@@ -288,8 +288,8 @@ def _check_workflow(
         yield from check_choices(request, document)
     yield from check_recordings(spec, playing, document, around.snapshot)
     yield from check_context(spec, agents, document)
-    known = around.rules if around.is_tool else ()
-    own_rules = [rule for rule in workflow.rules if not any(rule is one for one in known)]
+    rules = around.rules if around.is_tool else ()
+    own_rules = [rule for rule in workflow.rules if not any(rule is one for one in rules)]
     yield from check_rules(spec, document, own_rules, list(with_parts(workflow.called())), machine.catalog)
     yield from check_mounts(spec, document, workflow.project, workflow.places)
     if around.is_tool and spec.outputs.artifacts:

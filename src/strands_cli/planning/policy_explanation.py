@@ -185,7 +185,7 @@ def _explained(name: str, request: Request, load: Decision, rules: Sequence[Rule
 
 def _name_for_files(request: Request) -> str | None:
     """Return the name by which a file allows a tool: with its distribution, and none that a workflow chose."""
-    return next((one for one in request.names if "/" in one), next(iter(request.names), None))
+    return next((name for name in request.names if "/" in name), next(iter(request.names), None))
 
 
 def _name_for_options(name: str, request: Request) -> str:

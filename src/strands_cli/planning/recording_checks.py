@@ -82,11 +82,11 @@ def check_compaction(spec: WorkflowSpec, document: Document) -> list[Finding]:
 
 def _most_messages(name: str, spec: WorkflowSpec) -> float:
     """Return how many messages the last request of an agent can have at most, as far as the workflow bounds it."""
-    agent, placed = spec.agents[name], [one for one in spec.pattern.placed if _is_of(one, name)]
+    agent, placed = spec.agents[name], [step for step in spec.pattern.placed if _is_of(step, name)]
     given = spec.tools.model_fields_set or spec.skills or spec.context_policy.retrieval
     has_tools = agent.tools or (agent.tools is None and given)
     # The corrections of an answer are messages too.
-    may_call = any(getattr(one.step, "tool_overrides", None) or one.answers is not None for one in placed)
+    may_call = any(getattr(step.step, "tool_overrides", None) or step.answers is not None for step in placed)
     if has_tools or may_call or agent.output_schema is not None:
         return inf
     if agent.memory == "step":
@@ -149,7 +149,7 @@ def _check_file(
     try:
         recorded = snapshot.read(path)
     except StrandsCliError as error:
-        findings = [replace(found, where=_place(found, named)) for found in error.findings]
+        findings = [replace(finding, where=_place(finding, named)) for finding in error.findings]
         # Where no file is read, a finding says so; to look where a link leads would tell more.
         yield from findings if snapshot.is_all or _may_be_explained(path, document) else [_unusable(named)]
         return
@@ -161,9 +161,9 @@ def _check_file(
 
 def _is_elsewhere(path: Path, snapshot: FileSnapshot) -> bool:
     """Return whether a recording is neither stored nor in the folder of a package or the working directory."""
-    place = stored_name(path)
+    name = stored_name(path)
     folders = (snapshot.folder or Path.cwd(), Path.cwd())
-    return place not in snapshot.texts and not any(Path(place).is_relative_to(stored_name(one)) for one in folders)
+    return name not in snapshot.texts and not any(Path(name).is_relative_to(stored_name(folder)) for folder in folders)
 
 
 def _may_be_explained(path: Path, document: Document) -> bool:

@@ -289,7 +289,7 @@ class InputPlanner:
         is_read = None if spec.inputs.allow_undeclared else partial(is_read_in_templates, spec)
         inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document, is_read)
         if self._is_tool:
-            findings = [found for found in findings if found.code != MISSING_INPUT]
+            findings = [finding for finding in findings if finding.code != MISSING_INPUT]
             return inputs, [*findings, *check_variables(self._names, document, inputs)]
         findings += check_variables(self._names, document, inputs)
         return inputs, [*findings, *check_outputs(spec, document, inputs, request)]
@@ -391,7 +391,7 @@ class RowPlanner:
             texts: Inputs as text, which win over `values`.
             places: The directory of the row's artifacts (`out_dir`), and where it begins (`beside`), if others.
         """
-        changes = {name: place for name, place in places.items() if place is not None}
+        changes = {name: path for name, path in places.items() if path is not None}
         request = replace(self._request, values=values, variables=texts, **changes)  # type: ignore[arg-type]
         like = self.planned
         inputs, findings = self._inputs.inputs(request)

@@ -107,7 +107,7 @@ def agent_workflow_of(
 
 
 def _described(inputs: Mapping[str, InputSpec]) -> dict[str, Any]:
-    return {name: one.model_dump(mode="json", exclude_unset=True) for name, one in inputs.items()}
+    return {name: input_spec.model_dump(mode="json", exclude_unset=True) for name, input_spec in inputs.items()}
 
 
 def _playing(atomic: Atomic, recording: str) -> AgentWorkflow:
@@ -178,11 +178,11 @@ def plan_folder(
             continue
         loaded = load_spec(document, snapshot)
         if (spec := loaded.valid) is None:
-            findings += [found for found in loaded.findings if found.severity == "error"]
+            findings += [finding for finding in loaded.findings if finding.severity == "error"]
             continue
         # Nothing is imported here, and policy decides on each run.
         plan = build_plan(loaded, _granting(machine, spec, document), RunRequest())
-        findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
+        findings += [finding for finding in plan.findings if finding.severity == "error" and finding.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)
     if not plans and not may_be_empty:
@@ -234,10 +234,10 @@ def _plan_agent(document: Document, machine: Installation) -> tuple[Plan | None,
     whole = agent_workflow_of(read_atomic(document))
     loaded = whole.load()
     if (spec := loaded.valid) is None:
-        return None, [found for found in loaded.findings if found.severity == "error"]
+        return None, [finding for finding in loaded.findings if finding.severity == "error"]
     granted = _granting(machine, spec, document)
     plan = build_plan(loaded, granted, RunRequest())
-    findings = [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
+    findings = [finding for finding in plan.findings if finding.severity == "error" and finding.code in _OF_TOOLS]
     return None if findings else plan, findings
 
 
@@ -347,8 +347,10 @@ def _workflow(document: Document, machine: Installation) -> PortableFile:
     # A recording takes the place of the models, so that no key of this machine counts.
     has_test = spec.runtime.recording is not None
     plan = build_plan(loaded, machine, RunRequest(provider="replay") if has_test else RunRequest())
-    of_plan = [one for one in plan.findings if one.code not in _OF_THE_MACHINE and one not in loaded.findings]
-    files = (*(one.file for one in loaded.files), *plan.files)
+    of_plan = [
+        finding for finding in plan.findings if finding.code not in _OF_THE_MACHINE and finding not in loaded.findings
+    ]
+    files = (*(file.file for file in loaded.files), *plan.files)
     findings = (*loaded.findings, *of_plan)
     return PortableFile("workflow", findings, True, files, tuple(sorted(set(_called(plan)), key=str)), has_test)
 
@@ -363,9 +365,9 @@ def _agent(document: Document) -> PortableFile:
     atomic = read_atomic(document)
     loaded = agent_workflow_of(atomic).load()
     # Further variables of its prompt come from the workflow that uses it.
-    found = [one for one in loaded.findings if one.code != UNDECLARED_VARIABLE]
-    findings = (*atomic.findings, *(located_in_agent_file(one, atomic) for one in found))
-    files = tuple(one.file for one in loaded.files)
+    found = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
+    findings = (*atomic.findings, *(located_in_agent_file(finding, atomic) for finding in found))
+    files = tuple(file.file for file in loaded.files)
     if loaded.readable is None:
         return PortableFile("agent", findings, files=files)
     tools = tuple((name, None) for name in sorted(set(loaded.readable.named_tools())))
@@ -386,8 +388,8 @@ def _skill(folder: Path) -> PortableFile:
     loaded = load_spec(parse("<skill>", workflow_text(around)), FileSnapshot(folder.parent))
     place = Where(str(folder / SKILL))
     findings = [
-        replace(one, where=place, message=one.message.replace("'skill'", f"'{folder.name}'"))
-        for one in loaded.findings
-        if one.where is not None and one.where.pointer.startswith("/skills")
+        replace(finding, where=place, message=finding.message.replace("'skill'", f"'{folder.name}'"))
+        for finding in loaded.findings
+        if finding.where is not None and finding.where.pointer.startswith("/skills")
     ]
     return PortableFile("skill", tuple(findings), True)

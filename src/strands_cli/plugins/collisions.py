@@ -221,7 +221,7 @@ def _python_below(folder: Path) -> list[str]:
 
 
 def _is_inside(file: str, locations: Iterable[str]) -> bool:
-    return any(file == place or file.startswith(place + os.sep) for place in locations)
+    return any(file == location or file.startswith(location + os.sep) for location in locations)
 
 
 def _joined_packages(unpacked: Unpacked, installed: Catalog, recorded: set[str]) -> Iterator[tuple[str, str]]:

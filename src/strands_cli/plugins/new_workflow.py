@@ -173,5 +173,5 @@ def _runtime(new: NewWorkflow) -> str:
 
 
 def _head(words: Mapping[str, str]) -> str:
-    place = files("strands_cli.plugins").joinpath("templates", "workflow", "head.yaml.txt")
-    return _TOKEN.sub(lambda found: words[found[1]], place.read_text(encoding="utf-8"))
+    traversable = files("strands_cli.plugins").joinpath("templates", "workflow", "head.yaml.txt")
+    return _TOKEN.sub(lambda found: words[found[1]], traversable.read_text(encoding="utf-8"))

@@ -108,15 +108,17 @@ class PluginSource:
         Args:
             path: The directories that are searched; by default those that this interpreter imports from.
         """
-        seen, wanted = scan_installed(path), normalise(name)
-        copies = seen.records.get(wanted)
+        scan, wanted = scan_installed(path), normalise(name)
+        copies = scan.records.get(wanted)
         if not copies:
             return None
-        declaring = next((one for one in seen.distributions if one.name == wanted), None)
+        declaring = next((distribution for distribution in scan.distributions if distribution.name == wanted), None)
         site, record = (declaring.directory, declaring.record) if declaring else copies[0]
-        points = [point for point in declared_by(record, wanted, seen) if is_meant_as_ours(point.group)]
-        faults = [one for one in seen.findings if one.where and Path(one.where.file).is_relative_to(record)]
-        return cls(wanted, Path(site), Path(record) / "entry_points.txt", tuple(points), seen.listings, faults)
+        points = [point for point in declared_by(record, wanted, scan) if is_meant_as_ours(point.group)]
+        faults = [
+            finding for finding in scan.findings if finding.where and Path(finding.where.file).is_relative_to(record)
+        ]
+        return cls(wanted, Path(site), Path(record) / "entry_points.txt", tuple(points), scan.listings, faults)
 
     @property
     def tools(self) -> dict[str, str]:
@@ -335,11 +337,11 @@ class PluginSource:
 
 def split_reference(value: str) -> tuple[str, str | None] | None:
     """Return the module and the attribute that an entry point's value names; None if the value is malformed."""
-    found = _VALUE.fullmatch(value.strip())
-    if found is None:
+    match = _VALUE.fullmatch(value.strip())
+    if match is None:
         return None
-    parts = ".".join(filter(None, found.groups())).split(".")
-    return (found[1], found[2]) if all(part.isidentifier() for part in parts) else None
+    parts = ".".join(filter(None, match.groups())).split(".")
+    return (match[1], match[2]) if all(part.isidentifier() for part in parts) else None
 
 
 def _may_have_tools(raw: bytes) -> bool:

@@ -126,10 +126,10 @@ def _appended(text: str, listed: yaml.SequenceNode, item: str) -> str:
 
 
 def _without(text: str, listed: yaml.SequenceNode, node: yaml.Node, *, is_last: bool) -> str:
-    place = listed.value.index(node)
+    index = listed.value.index(node)
     if listed.flow_style:
-        if place:
-            return text[: _end(listed.value[place - 1])] + text[_end(node) :]
+        if index:
+            return text[: _end(listed.value[index - 1])] + text[_end(node) :]
         after = listed.value[1].start_mark.index if len(listed.value) > 1 else _end(node)
         return text[: node.start_mark.index] + text[after:]
     if is_last:
@@ -305,15 +305,15 @@ def _state(hook: SwitchedOn | None) -> str:
 
 def _edit(file: Path, change: Callable[[str], str]) -> None:
     """Write a changed file at once: a reader sees the old or the new one; a link to it stays one."""
-    place = file.resolve()
+    path = file.resolve()
     try:
-        text = place.read_bytes().decode("utf-8") if place.exists() else ""
+        text = path.read_bytes().decode("utf-8") if path.exists() else ""
         new = change(text)
         if new != text:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            mode = place.stat().st_mode & 0o7777 if place.exists() else 0o600
-            write_atomically(place, new.encode(), force=True, mode=mode)
-            place.chmod(mode)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            mode = path.stat().st_mode & 0o7777 if path.exists() else 0o600
+            write_atomically(path, new.encode(), force=True, mode=mode)
+            path.chmod(mode)
     except CannotEditError as error:
         raise InvalidInput(f"{file} has a form that only a person can edit", fix=f"write there: {error}") from error
     except OSError as error:

@@ -123,7 +123,9 @@ class UnpackedPlugin(own.Unpacked):
     def _changed_tools(self) -> list[Difference]:
         """Return the differences between the definitions; files always differ between two versions."""
         old, new = (
-            lock_distributions([one for one in catalog.tools if one.distribution == self.name], catalog).get(self.name)
+            lock_distributions([tool for tool in catalog.tools if tool.distribution == self.name], catalog).get(
+                self.name
+            )
             for catalog in (self._installed, self.catalog)
         )
         if old is None or new is None:

@@ -66,10 +66,10 @@ class Plugin:
             "name": self.name,
             "version": self.version,
             "sources": list(self.sources),
-            "tools": [{"name": one.ref_name, "status": one.status, "reason": one.reason} for one in self.tools],
+            "tools": [{"name": tool.ref_name, "status": tool.status, "reason": tool.reason} for tool in self.tools],
             "hooks": list(self.hooks),
             "packaged": list(self.packaged),
-            "parts": [{"group": one.group, "name": one.name} for one in self.parts],
+            "parts": [{"group": part.group, "name": part.name} for part in self.parts],
             "hooks_on": self.hooks_on,
             "hooks_may": self.hooks_may,
             "publisher": self.publisher.as_dict() if self.publisher is not None else None,
@@ -113,10 +113,10 @@ def _plugin(
     on: Mapping[str, SwitchedOn],
 ) -> Plugin:
     publisher = publisher_of(name, catalog.seen)
-    adopted = {"adopted"} if any(one.adopted is not None for one in tools) else set()
+    adopted = {"adopted"} if any(tool.adopted is not None for tool in tools) else set()
     sources = tuple(sorted({*sources_of(name, catalog.seen), *adopted}))
-    found = Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), *_switch(on.get(name)))
-    return replace(found, publisher=publisher)
+    plugin = Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), *_switch(on.get(name)))
+    return replace(plugin, publisher=publisher)
 
 
 def _switch(on: SwitchedOn | None) -> tuple[str | None, str | None]:
@@ -204,13 +204,13 @@ def _is_hashed(row: RecordedFile) -> bool:
 
 def _compared(name: str, site: str, row: RecordedFile, fix: str) -> Finding | None:
     path = Path(site) / row.path
-    found = digest_of_file(str(path))
+    digest = digest_of_file(str(path))
     where = Where(str(path))
-    if found is None:
+    if digest is None:
         return Finding(FILE_MISSING, f"a file of '{name}' is missing: {row.path}", where, fix)
-    if found == UNREADABLE:
+    if digest == UNREADABLE:
         return Finding(FILE_CHANGED, f"a file of '{name}' cannot be read: {row.path}", where, fix)
-    if not _fits(row, found, path):
+    if not _fits(row, digest, path):
         return Finding(FILE_CHANGED, f"a file of '{name}' differs from the installed one: {row.path}", where, fix)
     return None
 

@@ -28,10 +28,10 @@ def canonical_url(text: str) -> str | None:
     The host is lower-case ASCII without a final dot, the port of the scheme and the user are left out, and the path
     is decoded, without `.`, `..` and empty parts; an empty one is `/`.
     """
-    found = _URL.fullmatch(text)
-    if found is None:
+    match = _URL.fullmatch(text)
+    if match is None:
         return None
-    scheme, authority, path, rest = found.groups()
+    scheme, authority, path, rest = match.groups()
     scheme = scheme.lower()
     host, port = _host_and_port(authority.rpartition("@")[2])
     shown = f"{host}:{port}" if port and port != _PORTS[scheme] else host
@@ -52,8 +52,8 @@ def _path(path: str) -> str:
 
 def canonical_glob(glob: str) -> str:
     """Return a glob with its address in the usual form; what is not an address, or has an open end, as it is."""
-    found = _URL.fullmatch(glob)
-    if found is None or ("*" in found[2] and not found[3]):
+    match = _URL.fullmatch(glob)
+    if match is None or ("*" in match[2] and not match[3]):
         return glob
     return canonical_url(glob) or glob
 
@@ -134,7 +134,7 @@ def fits_any(value: Any, path: str, glob: str) -> bool:
     if glob in ("*", "**"):
         return bool(found)
     globs = {form.casefold() for form in (glob, canonical_glob(glob))}
-    return any(matches_glob(text, one) for item in found for text in _spellings(item) for one in globs)
+    return any(matches_glob(text, glob) for item in found for text in _spellings(item) for glob in globs)
 
 
 def values_of(arguments: Any, path: str) -> list[Any]:

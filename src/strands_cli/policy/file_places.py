@@ -34,18 +34,18 @@ def fields_of_resource(entry: str) -> tuple[str, ...]:
     Raises:
         ValueError: It is not a valid entry, and would mean everything.
     """
-    found = _ENTRY.fullmatch(entry)
-    if entry != "*" and (found is None or set("{}") & set("".join(_FIELD.split(found[2] or "")[::2]))):
+    match = _ENTRY.fullmatch(entry)
+    if entry != "*" and (match is None or set("{}") & set("".join(_FIELD.split(match[2] or "")[::2]))):
         raise ValueError(f"{entry!r} is not 'kind', 'kind:name' with {{field}} in the name, or '*'")
     return tuple(_FIELD.findall(entry))
 
 
 def fill_entry(entry: Any, arguments: Mapping[str, Any]) -> FilledEntry | None:
     """Return the resources of an entry with these arguments; None if the entry is not valid and means everything."""
-    found = _ENTRY.fullmatch(entry) if isinstance(entry, str) else None
-    if found is None:
+    match = _ENTRY.fullmatch(entry) if isinstance(entry, str) else None
+    if match is None:
         return None
-    kind, template = found[1], found[2] or ""
+    kind, template = match[1], match[2] or ""
     *texts, last = _FIELD.split(template)[::2]
     values = [_names(arguments.get(name)) for name in _FIELD.findall(template)]
     if any("{" in text or "}" in text for text in (*texts, last)) or None in values:
@@ -120,11 +120,11 @@ def lies_within(path: str, globs: Sequence[str], workspace: Workspace) -> bool:
         return False
     names = _Names(workspace)
     try:
-        place = os.path.realpath(next(iter(_places(path, workspace, names))))
-        ending = _ANYTHING_BELOW if os.path.isdir(place) else ""  # noqa: PTH112
+        realpath = os.path.realpath(next(iter(_places(path, workspace, names))))
+        ending = _ANYTHING_BELOW if os.path.isdir(realpath) else ""  # noqa: PTH112
     except (OSError, ValueError):
         return False
-    return any(matches_glob(name + ending, _expanded(glob)) for name in names.of(place) for glob in globs)
+    return any(matches_glob(name + ending, _expanded(glob)) for name in names.of(realpath) for glob in globs)
 
 
 def _expanded(glob: str) -> str:

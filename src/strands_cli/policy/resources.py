@@ -48,7 +48,7 @@ class Touched:
 
 
 def _meet(ours: Iterable[Resource], theirs: Sequence[Resource]) -> bool:
-    return any(one.overlaps(other) for one in ours for other in theirs)
+    return any(our.overlaps(other) for our in ours for other in theirs)
 
 
 def touched(request: Request) -> Touched:

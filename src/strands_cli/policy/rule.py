@@ -105,7 +105,7 @@ def touches_any(request: Request, access: Access, globs: Sequence[str]) -> bool 
     if request.arguments is None:
         return None if entries else False
     filled = [fill_entry(entry, request.arguments) for entry in entries]
-    return any(one is None or _meets(one, access, globs, request) for one in filled)
+    return any(entry is None or _meets(entry, access, globs, request) for entry in filled)
 
 
 def touches_only(request: Request, allowed: Mapping[Access, Sequence[str]]) -> bool | None:
@@ -287,7 +287,10 @@ class Rule:
         ):
             if known is False or (known is None and loosens):
                 return "no"
-        conditions = [self._by_resources(request), *(self._by_argument(request, *one) for one in self.arguments)]
+        conditions = [
+            self._by_resources(request),
+            *(self._by_argument(request, *argument) for argument in self.arguments),
+        ]
         if False in conditions:
             return "no"
         return "depends" if None in conditions else "yes"
@@ -406,10 +409,10 @@ def parse_pattern(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     """
     if len(text) > MAX_LENGTH:
         raise PatternError(f"is {len(text)} characters long; at most {MAX_LENGTH} are read")
-    found = _PATTERN.fullmatch(text.strip())
-    if found is None:
+    match = _PATTERN.fullmatch(text.strip())
+    if match is None:
         raise PatternError("is not a tool's name, a glob, or name(argument=glob)")
-    tools, arguments = found.groups()
+    tools, arguments = match.groups()
     if "@" in tools:
         raise PatternError("has a version, which a policy file sets with the key `version`")
     if arguments is None:

@@ -124,12 +124,12 @@ class RunArtifacts:
         return tuple(map(self._named, paths)) if paths else self.files
 
     def _named(self, path: str) -> StoredArtifact:
-        found = next((one for one in self.files if path in (one.path, one.name)), None)
-        if found is None:
-            known = [one.path for one in self.files]
-            fix = suggest(path, [*known, *(one.name for one in self.files)], f"there are: {joined(known)}")
+        artifact = next((file for file in self.files if path in (file.path, file.name)), None)
+        if artifact is None:
+            known = [file.path for file in self.files]
+            fix = suggest(path, [*known, *(file.name for file in self.files)], f"there are: {joined(known)}")
             raise UsageError(f"the run {self.run_id} has no artifact {path!r}", fix=fix)
-        return found
+        return artifact
 
 
 def artifacts_of(journal: StoredJournal, *, with_texts: bool = True) -> RunArtifacts:
@@ -163,7 +163,7 @@ def write_artifacts(
     Raises:
         ArtifactError: A file exists and `force` is off, has a protected name, or cannot be read or written.
     """
-    return ArtifactWriter(out_dir, force=force)([(str(PurePath(below) / one.name), one.read()) for one in files])
+    return ArtifactWriter(out_dir, force=force)([(str(PurePath(below) / file.name), file.read()) for file in files])
 
 
 def _files(journal: StoredJournal, row: Row, where: WorkedOn | None, *, with_texts: bool) -> list[StoredArtifact]:
@@ -210,9 +210,9 @@ def _below(path: str, out: PurePath) -> str:
 
 
 def _require_complete(journal: StoredJournal) -> None:
-    run_id, place = journal.run_id, journal.place
+    run_id, store_place = journal.run_id, journal.place
     if (name := command_of(journal.get("pattern"))) is not None:
-        fix = f"those of all: {command(name, 'artifacts', run_id, store=place)}"
+        fix = f"those of all: {command(name, 'artifacts', run_id, store=store_place)}"
         raise UsageError(f"{run_id} consists of other runs, which have the artifacts", fix=fix)
     status = run_of(journal).status
     if status == "completed":
@@ -224,5 +224,5 @@ def _require_complete(journal: StoredJournal) -> None:
         "scheduled": ("runs", "list"),
         "cancelled": ("rerun", run_id, "--from", "KEY"),
     }.get(status, ("resume", run_id))
-    fix = "\n        ".join(answers) or command(*next_words, store=place)
+    fix = "\n        ".join(answers) or command(*next_words, store=store_place)
     raise ArtifactError(f"the run {run_id} is {status}: its artifacts are written when it is complete", fix=fix)

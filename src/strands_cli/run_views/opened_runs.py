@@ -61,7 +61,7 @@ class Branch:
     @property
     def started_at(self) -> float | None:
         """When it first started, in seconds since the epoch."""
-        return self.effect.row.started_at if self.effect else min(one.started_at or 0.0 for one in self.children)
+        return self.effect.row.started_at if self.effect else min(child.started_at or 0.0 for child in self.children)
 
     @property
     def seconds(self) -> float | None:
@@ -103,7 +103,7 @@ def tree_of(summary: RunSummary) -> tuple[Branch, ...]:
     for effect in summary.effects:
         growing = _place(effect.row.key, known, tops)
         growing.effect = effect
-    return tuple(_branch(one, summary.run.status) for one in tops)
+    return tuple(_branch(top, summary.run.status) for top in tops)
 
 
 def _place(key: str, known: dict[str, _Growing], tops: list[_Growing]) -> _Growing:

@@ -96,7 +96,7 @@ class RunEnd:
             output = structured_output(journal)
             return replace(end, response=summary.response, output=output, artifacts=summary.artifacts)
         code = int(journal.get("exit_code") or RunFailed.exit_code)
-        denied = list(dict.fromkeys(one.tool for one in summary.denials)) if code == ExitCode.DENIED else []
+        denied = list(dict.fromkeys(denial.tool for denial in summary.denials)) if code == ExitCode.DENIED else []
         return replace(end, exit_code=code, error={"message": reason or status, "exit_code": code}, denied=denied)
 
     @classmethod

@@ -145,7 +145,7 @@ def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
         started_at=row.started_at,
         ended_at=row.ended_at,
         reused=bool(row.detail.get(REUSED)),
-        below=tuple(one.key for one in below),
+        below=tuple(row.key for row in below),
         **_spent([row, *below]),
         **facts,
         damage=effect.damage,
@@ -155,7 +155,7 @@ def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
 def _unknown(key: str, journal: StoredJournal) -> RunRecordError:
     """Return the error for a key without a row, with the key that is meant, or those below it."""
     name = journal.run_id
-    known = [one.key for one in journal.rows()]
+    known = [row.key for row in journal.rows()]
     below = [one for one in known if one.startswith(f"{key}/")]
     if below:
         return RunRecordError(f"{key} is only a part of keys in the run {name}", fix=f"they are: {first_of(below, 5)}")
@@ -215,10 +215,13 @@ def _tool(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
 
 def _human(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     row = effect.row
-    asked = stored_question(row)
+    question = stored_question(row)
     answer: Mapping[str, Any] = row.output if row.status == "done" and isinstance(row.output, Mapping) else {}
     said = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason")}
-    return {"question": Asked(asked.prompt, asked.context, asked.words, effect.text, **said), "error": effect.error}
+    return {
+        "question": Asked(question.prompt, question.context, question.words, effect.text, **said),
+        "error": effect.error,
+    }
 
 
 def _other(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class FirstEscapes:
     def place_in_run(self, text: str, place: int) -> int:
         """Return the place, or where it is in a long run of backslashes, the first there at which a form may begin."""
         run = _RUNS.match(text, place) if self._skips_runs and text[place] in "%&\\" else None
-        return place if run is None else [one.start() for one in _ONE.finditer(text, place, run.end())][-16]
+        return place if run is None else [match.start() for match in _ONE.finditer(text, place, run.end())][-16]
 
     def forms_at(self, text: str, place: int, end: int | None = None) -> tuple[Form, ...]:
         """Return the forms that may begin at a place; an escape from `end` on may be cut, and is not looked at."""
@@ -96,10 +96,10 @@ class FirstEscapes:
             if not open_:
                 break
         kept |= open_
-        found = self._by_set.get(kept)
-        if found is None:
-            found = self._by_set[kept] = tuple(form for at, form in enumerate(self._forms) if kept >> at & 1)
-        return found
+        forms = self._by_set.get(kept)
+        if forms is None:
+            forms = self._by_set[kept] = tuple(form for at, form in enumerate(self._forms) if kept >> at & 1)
+        return forms
 
 
 def _escape_at(text: str, place: int) -> tuple[str | None, int]:
@@ -115,13 +115,13 @@ def _escape_at(text: str, place: int) -> tuple[str | None, int]:
         before, place = "\\", run.end()
         if (after := _AFTERRUN.match(text, place)) is not None:
             return before + after[0], after.end()
-    found = ESCAPE.match(text, place) if char and text[place : place + 1] != "\\" else None
-    if found is None:
+    match = ESCAPE.match(text, place) if char and text[place : place + 1] != "\\" else None
+    if match is None:
         return (char, place + 1) if not before and _ALONE.match(text, place) else (None, place)
-    end = found.end()
-    if (found["code"] or found["hex"]) and text[end : end + 1] == ";":
-        return f"{before}{found[0]};", end + 1
-    return before + found[0], end
+    end = match.end()
+    if (match["code"] or match["hex"]) and text[end : end + 1] == ";":
+        return f"{before}{match[0]};", end + 1
+    return before + match[0], end
 
 
 class _Table:
@@ -145,7 +145,7 @@ class _Table:
 
     def _add(self, bit: int, form: Form, index: int) -> None:
         chars, of_bytes = form.plain(index), form.between is not WRAP
-        is_simple = all(one.isascii() and one.isalnum() for one in chars)
+        is_simple = all(char.isascii() and char.isalnum() for char in chars)
         for char in chars:
             simple = is_simple and not (of_bytes and char in "0x")
             held = self._chars if simple else self._plain
@@ -162,12 +162,12 @@ class _Table:
 
     def forms_of(self, written: str) -> tuple[int, int]:
         """Return the forms of which it is a character in one reading, and those of which it may begin one."""
-        known = self._known.get(written)
-        if known is None:
-            known = self._plain_forms(written) if len(written) == 1 else self._escaped_forms(written)
+        forms = self._known.get(written)
+        if forms is None:
+            forms = self._plain_forms(written) if len(written) == 1 else self._escaped_forms(written)
             if len(self._known) < _MOST_KNOWN:
-                self._known[written] = known
-        return known
+                self._known[written] = forms
+        return forms
 
     def _plain_forms(self, char: str) -> tuple[int, int]:
         # What is between two characters may begin with these.
@@ -180,13 +180,13 @@ class _Table:
     def _escaped_forms(self, written: str) -> tuple[int, int]:
         if (long := _LONG.fullmatch(written)) is not None:
             return self._between(chr(int(long[2] or long[3], 16)), [long[1]])
-        found = ESCAPE.match(written[1:] if written[0] == "\\" and written[1] in "%&=" else written)
-        if found is None or found["char"] in ("r", "n", "t"):
+        match = ESCAPE.match(written[1:] if written[0] == "\\" and written[1] in "%&=" else written)
+        if match is None or match["char"] in ("r", "n", "t"):
             return 0, self._all
-        if (keys := keys_of(found)) is None:
+        if (keys := keys_of(match)) is None:
             return 0, self._escaped | self._odd
-        apart = self._bytes if found["char"] and found["char"][0] == "x" and not self._is_first else 0
-        exact, odd = self._between(*_readings(found, written), keys)
+        apart = self._bytes if match["char"] and match["char"][0] == "x" and not self._is_first else 0
+        exact, odd = self._between(*_readings(match, written), keys)
         return exact & ~apart, odd | apart
 
     def _between(self, whole: str, others: list[str], keys: list[tuple[str, int]] | None = None) -> tuple[int, int]:

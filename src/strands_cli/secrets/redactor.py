@@ -172,9 +172,9 @@ def final_length(text: str) -> int:
     start = max(0, len(text) - _REACH)
     while start > max(0, len(text) - _LONGEST_WORD) and not text[start - 1].isspace():
         start -= 1
-    found = re.compile(_SUSPICIOUS).search(text, start)
-    length = found.start() if found else len(text)
-    spans = [one.span() for form, pattern in _compiled() for one in pattern.finditer(text) if _holds(form, one)]
+    match = re.compile(_SUSPICIOUS).search(text, start)
+    length = match.start() if match else len(text)
+    spans = [match.span() for form, pattern in _compiled() for match in pattern.finditer(text) if _holds(form, match)]
     while cut := [begin for begin, end in spans if begin < length < end]:
         length = min(cut)
     return length
@@ -284,9 +284,9 @@ class Redactor:
         """Return a data class (an event, a finding, a result) with its texts and its JSON redacted."""
         names, read = _reader_of(type(record))
         values = read(record)
-        held = [one for one in values if one and one.__class__ not in _FLAT and isinstance(one, _REDACTED)]
+        held = [value for value in values if value and value.__class__ not in _FLAT and isinstance(value, _REDACTED)]
         # One search in all texts: few records hold anything to hide.
-        if not held and not self.may_hide_in(*[one for one in values if one.__class__ is str]):
+        if not held and not self.may_hide_in(*[value for value in values if value.__class__ is str]):
             return record
         texts = ((name, one) for name, one in zip(names, values, strict=True) if one and isinstance(one, _REDACTED))
         changed = {name: after for name, before in texts if (after := self._of_same_type(before)) != before}

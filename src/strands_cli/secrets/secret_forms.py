@@ -56,10 +56,10 @@ def credentials_in(text: str, file: str = "") -> Iterator[tuple[int | None, str]
         yield None, "a file of credentials"
         return
     kinds = list(_FORMS)
-    for number, found in enumerate(_ANY.finditer(text)):
+    for number, match in enumerate(_ANY.finditer(text)):
         if number == _MOST:
             return
-        yield text.count("\n", 0, found.start()) + 1, kinds[(found.lastindex or 1) - 1]
+        yield text.count("\n", 0, match.start()) + 1, kinds[(match.lastindex or 1) - 1]
 
 
 MIN_LINE = 16
@@ -90,7 +90,9 @@ def forms_of(secret: str) -> list[Form]:
     """Return every form of a value: of itself, of what is left without the white space around it, and of its lines."""
     lines = [line.strip() for line in secret.splitlines()]
     wholes = dict.fromkeys((secret, secret.strip()))
-    texts = dict.fromkeys((*wholes, *(one for one in lines if len(one) >= MIN_LINE and not _PEM_MARK.fullmatch(one))))
+    texts = dict.fromkeys(
+        (*wholes, *(line for line in lines if len(line) >= MIN_LINE and not _PEM_MARK.fullmatch(line)))
+    )
     forms = [Form(_parts(text)) for text in texts if len(text) >= MIN_LENGTH]
     return [*forms, *(form for whole in wholes if len(whole) >= MIN_LENGTH for form in _encoded(whole))]
 
@@ -121,8 +123,8 @@ class FormFinder:
 
     def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
         """Return where the first form begins and ends."""
-        while (found := self._search(text, start)) is not None:
-            start = self._first_escapes.place_in_run(text, found.start())
+        while (match := self._search(text, start)) is not None:
+            start = self._first_escapes.place_in_run(text, match.start())
             forms = self._first_escapes.forms_at(text, start)
             ends = [end for form in forms if (end := self._end_of(form, text, start)) > 0]
             if ends:
@@ -158,8 +160,8 @@ class FormFinder:
         first, tail = max(0, len(text) - self.longest), max(0, len(text) - _TAIL)
         begun: list[int] = []
         place, whole = first, tail - _LONGEST
-        while (found := self._search(text, place)) is not None and found.start() < tail:
-            place = found.start()
+        while (match := self._search(text, place)) is not None and match.start() < tail:
+            place = match.start()
             if place < whole:
                 place = min(self._first_escapes.place_in_run(text, place), whole)
                 forms: Collection[Form] = self._first_escapes.forms_at(text, place, whole)
@@ -169,8 +171,8 @@ class FormFinder:
                 begun.append(place)
             place += 1
         place = tail
-        while (found := self._search_end(text, place)) is not None:
-            place = found.start()
+        while (match := self._search_end(text, place)) is not None:
+            place = match.start()
             plain = self._plain.get(text[place], [])
             # An escape near the end may have been cut, so that it could be that of any character.
             forms = [*plain, *self._escaped] if text[place] in "%&=\\" else plain
@@ -189,8 +191,8 @@ class FormFinder:
         known = self._by_escape.get(written)
         if known is None:
             keys = None if escape is None else keys_of(escape)
-            found = self._escaped if keys is None else [form for key in keys for form in self._by_first.get(key, [])]
-            known = tuple({id(form): form for form in (*plain, *found)}.values())
+            forms = self._escaped if keys is None else [form for key in keys for form in self._by_first.get(key, [])]
+            known = tuple({id(form): form for form in (*plain, *forms)}.values())
             if len(self._by_escape) < _MOST_KNOWN:
                 self._by_escape[written] = known
         return known
@@ -272,7 +274,7 @@ def _walk(form: Form, text: str, start: int) -> Iterator[tuple[int, int]]:
             places += range(gap.end() - blanks, gap.end() + 1)
         for begin in places:
             for way in ways:
-                if (found := way.match(text, begin)) and (state := (index + 1, found.end())) not in seen:
+                if (match := way.match(text, begin)) and (state := (index + 1, match.end())) not in seen:
                     seen.add(state)
                     pending.append(state)
 
@@ -311,14 +313,14 @@ def _escapes(char: str) -> tuple[str, str, str, str]:
     """Return the expressions for a character escaped: in URLs, in HTML, in quoted-printable, in strings of programs."""
     code = ord(char)
     encodings, units = bytes_of(char), units_of(char)
-    of_urls = "|".join("".join(f"%(?:25){{0,6}}{_hex(byte)}" for byte in one) for one in encodings)
+    of_urls = "|".join("".join(f"%(?:25){{0,6}}{_hex(byte)}" for byte in encoding) for encoding in encodings)
     names = "|".join(map(re.escape, _NAMED.get(code, ())))
     of_html = f"&(?:amp;){{0,4}}(?:#0{{0,6}}{code};?|#[xX]0{{0,6}}(?i:{code:x});?{f'|(?:{names});' if names else ''})"
-    of_mail = "|".join("".join(f"={_hex(byte)}" for byte in one) for one in encodings)
+    of_mail = "|".join("".join(f"={_hex(byte)}" for byte in encoding) for encoding in encodings)
     strings = ["".join(f"{_B}{{1,16}}u(?i:{unit:04x})" for unit in units), f"{_B}{{1,16}}u\\{{0*(?i:{code:x})\\}}"]
     strings += [f"{_B}{{1,16}}U(?i:{code:08x})"]
-    strings += ["".join(f"{_B}{{1,16}}x{_hex(byte)}" for byte in one) for one in encodings]
-    strings += ["".join(f"{_B}{{1,16}}{byte:03o}" for byte in one) for one in encodings]
+    strings += ["".join(f"{_B}{{1,16}}x{_hex(byte)}" for byte in encoding) for encoding in encodings]
+    strings += ["".join(f"{_B}{{1,16}}{byte:03o}" for byte in encoding) for encoding in encodings]
     return f"(?:{of_urls})", of_html, f"(?:{of_mail})", f"(?:{'|'.join(strings)})"
 
 

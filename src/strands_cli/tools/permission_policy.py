@@ -74,8 +74,8 @@ def _claims_of(raw: RawTool, below: ToolMetadata | None) -> Claims:
 
 def _record_of(name: str, module: str, catalog: Catalog) -> ToolRecord | None:
     """Return the installed tool that a loaded one is: of its name, from its module, in its distribution's folder."""
-    found = [record for record in _single(catalog) if record.name == name and _is_of(module, record)]
-    return found[0] if len(found) == 1 else None
+    records = [record for record in _single(catalog) if record.name == name and _is_of(module, record)]
+    return records[0] if len(records) == 1 else None
 
 
 def _single(catalog: Catalog) -> Iterator[ToolRecord]:

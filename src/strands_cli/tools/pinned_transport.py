@@ -151,11 +151,11 @@ def pinned_connections(
             host, port = request.url.host, request.url.port or _PORTS[request.url.scheme]
             failure: Exception = OSError("the host has no address")
             try:
-                found = await addresses_of(written, host, port, opened)
+                addresses = await addresses_of(written, host, port, opened)
             except (OSError, UnopenedPlace) as error:
                 tell(str(error))
                 raise http.ConnectError(str(error), request=request) from error
-            for address in found:
+            for address in addresses:
                 try:
                     response = await inner.handle_async_request(_to(http, request, address))
                 except (http.ConnectError, http.ConnectTimeout) as error:

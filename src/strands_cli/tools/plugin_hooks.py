@@ -185,4 +185,4 @@ def wrapped(hooks: Hooks | None, planned: PlannedTool, loaded: list[LoadedTool])
         Denied: a plugin failed to say what.
     """
     wrappers = hooks.wrappers(planned.declared) if hooks is not None else ()
-    return [replace(one, wrappers=wrappers) for one in loaded] if wrappers else loaded
+    return [replace(tool, wrappers=wrappers) for tool in loaded] if wrappers else loaded

@@ -207,11 +207,11 @@ def _aliases(schema_text: str, provider: str) -> Mapping[str, str]:
 
     rewritten(json.loads(schema_text), note)
     taken = {name for name in names if rule.fullmatch(name)}
-    found: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     for name in sorted(names.keys() - taken):
-        found[name] = _other_name(name, taken)
-        taken.add(found[name])
-    return found
+        aliases[name] = _other_name(name, taken)
+        taken.add(aliases[name])
+    return aliases
 
 
 def _other_name(name: str, taken: Iterable[str]) -> str:
@@ -384,7 +384,7 @@ def _parts(root: Mapping[str, Any], schema: Any, levels: int) -> list[Mapping[st
     if not levels or not isinstance(schema, Mapping):
         return []
     target = followed(root, schema)
-    found = [target] if target else []
+    parts = [target] if target else []
     for part in _inner(target, _OF_THE_SAME):
-        found += _parts(root, part, levels - 1)
-    return found
+        parts += _parts(root, part, levels - 1)
+    return parts

@@ -247,7 +247,7 @@ def _inner(schema: Any, dialect: Dialect) -> Schema:
 
 def _are_disjoint(alternatives: Iterable[Any]) -> bool:
     """Return whether no value fits two alternatives because of their types, so that `oneOf` says what `anyOf` says."""
-    types = [one.get("type") if isinstance(one, Mapping) else None for one in alternatives]
+    types = [alternative.get("type") if isinstance(alternative, Mapping) else None for alternative in alternatives]
     return all(isinstance(one, str) for one in types) and len(set(types)) == len(types)
 
 

@@ -273,7 +273,7 @@ class Toolbox:
         """
         loaded = self.get(planned)
         if len(loaded) != 1:
-            names = ", ".join(one.planned.name for one in loaded) or "none"
+            names = ", ".join(tool.planned.name for tool in loaded) or "none"
             raise InvalidInput(f"'{planned.ref}' holds several tools ({names}); a step calls one", fix="name one")
         return loaded[0]
 
@@ -347,9 +347,9 @@ async def load_tools(
 async def _serve(planned: list[McpTool], serving: Serving | None, toolbox: Toolbox, hooks: Hooks | None) -> None:
     from strands_cli.tools.mcp.toolset import Serving, load_server_tools
 
-    found = await load_server_tools(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
-    toolbox.tools |= {key_of(tool): loaded for tool, loaded in found.tools}
-    toolbox.warnings += found.warnings
+    tools = await load_server_tools(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
+    toolbox.tools |= {key_of(tool): loaded for tool, loaded in tools.tools}
+    toolbox.warnings += tools.warnings
 
 
 def close_the_current_directory() -> None:
@@ -475,11 +475,11 @@ def _extra_for(missing: str, distribution: str, tool: str) -> str | None:
     bringing = [
         extra
         for extra in extras
-        for one in requirements
-        if one.marker is not None
-        and normalise(one.name) == wanted
-        and one.marker.evaluate({"extra": extra})
-        and not one.marker.evaluate({"extra": ""})
+        for requirement in requirements
+        if requirement.marker is not None
+        and normalise(requirement.name) == wanted
+        and requirement.marker.evaluate({"extra": extra})
+        and not requirement.marker.evaluate({"extra": ""})
     ]
     named = next((extra for extra in extras if normalise(extra) == normalise(tool)), None)
     return named if named in bringing or not bringing else bringing[0]

@@ -187,13 +187,13 @@ class _Reader(UserFileReader):
     def _patterns(self, pointer: str, key: str, rule: dict[str, Any]) -> tuple[str, ...]:
         if key not in rule:
             return ()
-        found = tuple(self._texts(f"{pointer}/{key}", rule[key], "a tool or a list of tools"))
-        for place, pattern in found:
+        texts = tuple(self._texts(f"{pointer}/{key}", rule[key], "a tool or a list of tools"))
+        for place, pattern in texts:
             if "(" in pattern:
                 self.report(place, f"`{key}` names whole tools, not arguments: {pattern!r}")
             else:
                 self._is_tools(place, pattern)
-        return tuple(pattern for _, pattern in found)
+        return tuple(pattern for _, pattern in texts)
 
     def _is_tools(self, place: str, pattern: str) -> bool:
         if _TOOLS.fullmatch(pattern):
@@ -204,21 +204,21 @@ class _Reader(UserFileReader):
     def _distributions(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
         if "distribution" not in rule:
             return ()
-        found = tuple(self._texts(pointer, rule["distribution"], "a distribution, a glob, or a list of them"))
-        for place, name in found:
+        texts = tuple(self._texts(pointer, rule["distribution"], "a distribution, a glob, or a list of them"))
+        for place, name in texts:
             if not _DISTRIBUTION.fullmatch(name):
                 self.report(place, f"{name!r} cannot be the name of a distribution or a glob of names")
-        return tuple(name for _, name in found)
+        return tuple(name for _, name in texts)
 
     def _publishers(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
         if "publisher" not in rule:
             return ()
-        found = tuple(self._texts(pointer, rule["publisher"], "a publisher, a glob, or a list of them"))
-        for place, text in found:
+        texts = tuple(self._texts(pointer, rule["publisher"], "a publisher, a glob, or a list of them"))
+        for place, text in texts:
             if not is_publisher_pattern(text):
                 fix = f"write KIND:REPOSITORY, such as 'github:acme/*' or '!github:acme/*'; kinds: {', '.join(KINDS)}"
                 self.report(place, f"{text!r} is not a pattern of publishers", fix)
-        return tuple(text for _, text in found)
+        return tuple(text for _, text in texts)
 
     def _globs(self, pointer: str, value: Any) -> tuple[str, ...]:
         return tuple(glob for _, glob in self._texts(pointer, value, "a glob or a list of globs"))
@@ -236,13 +236,13 @@ class _Reader(UserFileReader):
     def _words(self, pointer: str, value: Any, known: Sequence[str], is_there: bool) -> tuple[str, ...]:
         if not is_there:
             return ()
-        found = tuple(self._texts(pointer, value, f"one or several of {', '.join(known)}"))
-        for place, word in found:
+        texts = tuple(self._texts(pointer, value, f"one or several of {', '.join(known)}"))
+        for place, word in texts:
             if word not in known:
                 same = next((name for name in known if name.lower() == word.lower()), word)
                 fix = suggest(same, known, f"there are: {', '.join(known)}")
                 self.report(place, f"there is no {pointer.rpartition('/')[2]} '{word}'", fix)
-        return tuple(word for _, word in found)
+        return tuple(word for _, word in texts)
 
     def _folder(self, pointer: str, rule: dict[str, Any], effect: str) -> str | None:
         if "folder" not in rule:

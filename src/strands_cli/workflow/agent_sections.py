@@ -53,8 +53,8 @@ def inputs_in(schema: Mapping[str, Any]) -> tuple[dict[str, InputSpec], dict[str
     properties = json_object(schema.get("properties"))
     found = {name: _input_of(json_object(properties.get(name))) for name in (*properties, *needed)}
     return (
-        {name: one for name, one in found.items() if name in needed},
-        {name: one for name, one in found.items() if name not in needed},
+        {name: input_spec for name, input_spec in found.items() if name in needed},
+        {name: input_spec for name, input_spec in found.items() if name not in needed},
     )
 
 
@@ -239,4 +239,4 @@ class AgentSpec(FormatModel):
         if not self.takes_object or not isinstance(self.input_schema, Mapping):
             return {}
 
-        return {name: one for part in inputs_in(self.input_schema) for name, one in part.items()}
+        return {name: input_spec for part in inputs_in(self.input_schema) for name, input_spec in part.items()}

@@ -126,8 +126,8 @@ def section_of(key: str, model: type[FormatModel], loc: Loc) -> Loc | None:
 
 def steps_below(key: str, model: type[FormatModel], loc: Loc) -> str | None:
     """Return the list at a place in one of whose steps a key belongs; None if there is no such list."""
-    known = keys_at(model, loc)
-    return next((name for name in ("steps", "then") if name in known and key in _OF_STEPS - known), None)
+    keys = keys_at(model, loc)
+    return next((name for name in ("steps", "then") if name in keys and key in _OF_STEPS - keys), None)
 
 
 @lru_cache(maxsize=4096)
@@ -139,7 +139,7 @@ def _sections(model: type[FormatModel], loc: Loc, depth: int) -> tuple[Loc, ...]
 
 
 def _is_section(model: type[FormatModel], loc: Loc) -> bool:
-    return any(isinstance(place, type) and issubclass(place, FormatModel) for place in _unions(places_at(model, loc)))
+    return any(isinstance(union, type) and issubclass(union, FormatModel) for union in _unions(places_at(model, loc)))
 
 
 def _unions(places: list[Any]) -> list[Any]:

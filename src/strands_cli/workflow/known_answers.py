@@ -41,7 +41,7 @@ class KnownAnswers:
     def __init__(self, pattern: PatternModel, outputs: Outputs, templates: Templates) -> None:
         """Compare each word of a template or a condition with the gates before it."""
         placed = list(pattern.placed)
-        gates = [one for one in placed if isinstance(one.step, GateStep)]
+        gates = [step for step in placed if isinstance(step.step, GateStep)]
         uses = list(_uses(pattern, placed, outputs, templates)) if gates else []
         places = _Places(pattern, placed)
         self._words = dict[str, tuple[tuple[str, ...], bool]]()
@@ -89,9 +89,9 @@ def _fits(pattern: str, word: str) -> bool:
 def _uses(
     pattern: PatternModel, placed: Iterable[PlacedStep], outputs: Outputs, templates: Templates
 ) -> Iterator[_Use]:
-    for one in placed:
-        for site in one.sites():
-            yield from (_Use(*found, at=one.key) for found in _found(templates, site.text))
+    for step in placed:
+        for site in step.sites():
+            yield from (_Use(*found, at=step.key) for found in _found(templates, site.text))
     for edge in pattern.edges():
         found_in = _found(templates, edge.label, is_condition=True) if edge.label else ()
         yield from (_Use(*found, at=edge.before, is_edge=True) for found in found_in)
@@ -115,8 +115,8 @@ class _Places:
     """Which gate a path of a template means, by the order of the steps."""
 
     def __init__(self, pattern: PatternModel, placed: Iterable[PlacedStep]) -> None:
-        self._before: dict[str, list[str]] = {one.key: [] for one in placed}
-        self._gates = {one.key for one in placed if isinstance(one.step, GateStep)}
+        self._before: dict[str, list[str]] = {step.key: [] for step in placed}
+        self._gates = {step.key for step in placed if isinstance(step.step, GateStep)}
         for edge in pattern.edges():
             self._before.get(edge.after, []).append(edge.before)
 
@@ -143,16 +143,16 @@ class _Places:
         """Return the gates that may have been answered last."""
         if use.at is None:
             return self._gates
-        found: set[str] = set()
+        gates: set[str] = set()
         ahead, seen = list(self._just_before(use)), set()
         while ahead:
             key = ahead.pop()
             if key in self._gates:
-                found.add(key)
+                gates.add(key)
             elif key not in seen:
                 seen.add(key)
                 ahead += self._before.get(key, ())
-        return found
+        return gates
 
     def _is_step(self, gate: str, use: _Use) -> bool:
         """Return whether `steps[N]` of a list of steps is a gate in that list; -1 is the one before."""

@@ -96,7 +96,7 @@ def translated(document: Document, stored: int | None = None) -> tuple[Document,
         made = _translation(part, document)
     except StrandsCliError as error:
         found = error.findings or (Finding(PART_BROKEN, error.message, None, error.fix),)
-        error.findings = tuple(replace(one, where=document.where(where)) for one in found)
+        error.findings = tuple(replace(finding, where=document.where(where)) for finding in found)
         raise
     findings = tuple(_finding(part, problem, document) for problem in made.problems)
     moved = {new: old for new, old in made.places.items() if new != old}
@@ -115,9 +115,9 @@ def _part_of(document: Document, stored: int | None) -> tuple[Part | None, str]:
     if isinstance(name, str):
         part = part_named(FORMATS, name)
         if part is None:
-            known = names_in(FORMATS)
+            names = names_in(FORMATS)
             message = f"no installed distribution reads the format {printable(name)!r}"
-            fix = suggest(name, known, f"there are: {', '.join(known)}" if known else None)
+            fix = suggest(name, names, f"there are: {', '.join(names)}" if names else None)
             finding = Finding(UNKNOWN_FORMAT, message, document.where("/format"), fix)
             raise NotEquipped(message, findings=[finding], fix=fix)
         return part, "/format"
@@ -178,7 +178,7 @@ def _fault_of(made: object) -> str | None:
 
 
 def _are(values: object, kind: type) -> bool:
-    return isinstance(values, (list, tuple)) and all(isinstance(one, kind) for one in values)
+    return isinstance(values, (list, tuple)) and all(isinstance(value, kind) for value in values)
 
 
 def _unlike_yaml(value: object, above: list[int]) -> str | None:
@@ -253,10 +253,13 @@ def with_texts_as_written(spec: WorkflowSpec, document: Document) -> WorkflowSpe
     """Return a workflow whose inputs of type string have defaults and choices as they are written."""
     inputs = spec.inputs
     update: dict[str, Any] = {
-        section: {name: _as_written(one, f"/inputs/{section}/{escape(name)}", document) for name, one in part.items()}
+        section: {
+            name: _as_written(input_spec, f"/inputs/{section}/{escape(name)}", document)
+            for name, input_spec in part.items()
+        }
         for section, part in (("required", inputs.required), ("optional", inputs.optional))
     }
-    texts = {name for name, one in inputs.declared().items() if one.type == "string"}
+    texts = {name for name, input_spec in inputs.declared().items() if input_spec.type == "string"}
     found = {name: document.text_at(f"/inputs/values/{escape(name)}") for name in inputs.values if name in texts}
     update["values"] = {**inputs.values, **{name: text for name, text in found.items() if text is not None}}
     return spec.model_copy(update={"inputs": inputs.model_copy(update=update)})
@@ -412,8 +415,8 @@ def _learn_pattern(document: Document) -> None:
         MODELS.learn(name, Path(document.file).parent)
     except StrandsCliError as error:
         where = document.where("/pattern/type")
-        found = error.findings or (Finding(PATTERN_UNUSABLE, error.message, None, error.fix),)
-        error.findings = tuple(replace(finding, where=where) for finding in found)
+        findings = error.findings or (Finding(PATTERN_UNUSABLE, error.message, None, error.fix),)
+        error.findings = tuple(replace(finding, where=where) for finding in findings)
         raise
     if MODELS.has_changed:
         WorkflowSpec.model_rebuild(force=True)

@@ -74,7 +74,7 @@ def _first(name: str, kinds: tuple[PackagedKind, ...]) -> PackagedFile | Finding
     from strands_cli.catalog.packaged_files import find_packaged
 
     answers = [find_packaged(name, kind) for kind in kinds]
-    return next((one for one in answers if not isinstance(one, Finding)), answers[0])
+    return next((answer for answer in answers if not isinstance(answer, Finding)), answers[0])
 
 
 def packaged_file(name: str, where: Where, snapshot: FileSnapshot, kind: PackagedKind) -> Path | Finding:

@@ -455,8 +455,8 @@ class PatternModel(FormatModel):
 
     def steps_again(self) -> Iterator[tuple[PlacedStep, str]]:
         """Yield each step before which its agent has certainly worked, with the agent."""
-        placed = {one.key: one for one in self.placed}
-        agents = {key: one.step.agent for key, one in placed.items() if isinstance(one.step, AgentStep)}
+        placed = {step.key: step for step in self.placed}
+        agents = {key: step.step.agent for key, step in placed.items() if isinstance(step.step, AgentStep)}
         followers: dict[str, list[str]] = {key: [] for key in placed}
         for edge in self.edges():
             if edge.before in placed and edge.after in placed:

@@ -61,7 +61,7 @@ class _GivenInputs(Inputs):
     def names_of(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the values as templates see them."""
         types = {name: type_word_of(value) for name, value in self.values.items() if value is not None}
-        types |= {name: one.type for name, one in self.declared().items()}
+        types |= {name: input_spec.type for name, input_spec in self.declared().items()}
         return {name: self._seen(name, value, types.get(name, "string")) for name, value in values.items()}
 
     def _seen(self, name: str, value: Any, word: str) -> Any:
@@ -74,8 +74,8 @@ def as_given(inputs: Inputs) -> Inputs:
     """Return the inputs of a workflow, changed by their `keep_texts` and `absent`."""
     fields = {name: getattr(inputs, name) for name in type(inputs).model_fields}
     if inputs.keep_texts:
-        fields["required"] = {name: _kept(one) for name, one in inputs.required.items()}
-        fields["optional"] = {name: _kept(one) for name, one in inputs.optional.items()}
+        fields["required"] = {name: _kept(input_spec) for name, input_spec in inputs.required.items()}
+        fields["optional"] = {name: _kept(input_spec) for name, input_spec in inputs.optional.items()}
     return _GivenInputs.model_construct(inputs.model_fields_set, **fields)
 
 
@@ -423,10 +423,10 @@ def _named_parts(items: list[Any], *, of_texts: bool) -> dict[str, Any] | None:
     """Return a list as a mapping: parts by the names in them, or texts as names of inputs; None if it is neither."""
     if of_texts and all(isinstance(item, str) for item in items):
         return dict.fromkeys(items, "string")
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for item in items:
         name = item.get("id", item.get("name")) if isinstance(item, dict) else None
-        if not isinstance(name, str) or name in found:
+        if not isinstance(name, str) or name in parts:
             return None
-        found[name] = {word: part for word, part in item.items() if word not in ("id", "name")}
-    return found
+        parts[name] = {word: part for word, part in item.items() if word not in ("id", "name")}
+    return parts

@@ -341,8 +341,8 @@ def _known_source(name: str) -> str:
     if name not in DEFAULTS[SECRETS]:
         from strands_cli.parts.named_parts import names_in
 
-        if name not in (known := names_in(SECRETS)):
-            raise PydanticCustomError("literal_error", "not a source", {"expected": ", ".join(known)})
+        if name not in (names := names_in(SECRETS)):
+            raise PydanticCustomError("literal_error", "not a source", {"expected": ", ".join(names)})
     return name
 
 

@@ -230,14 +230,14 @@ def read_skills(
     Returns:
         The skills that can be used, in the order of the file, and the findings.
     """
-    found: list[SkillFolder] = []
+    folders: list[SkillFolder] = []
     findings: list[Finding] = []
     for index, skill in enumerate(skills):
         reader = _Reader(skill, folder, snapshot, document, f"/skills/{index}")
         if (read := reader.read()) is not None:
-            found.append(read)
+            folders.append(read)
         findings += reader.findings
-    return tuple(found), findings
+    return tuple(folders), findings
 
 
 def check_skills(skills: Sequence[Skill], document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> list[Finding]:

@@ -124,16 +124,16 @@ def few_of(errors: list[Any]) -> tuple[list[Any], int]:
 def _meant_keys(errors: list[Any], model: type[FormatModel], root: Any) -> set[tuple[str, str]]:
     """Return the keys that mistyped ones mean, each with the pointer of its mapping."""
     unknown = [error for error in errors if error["type"] == "extra_forbidden"]
-    found = set()
+    keys = set()
     for loc in (error["loc"] for error in unknown):
         pointer, _ = pointer_of(loc[:-1], root)
         if section := section_of(str(loc[-1]), model, loc[:-1]):
-            found.add((pointer, str(section[0])))
+            keys.add((pointer, str(section[0])))
         if steps := steps_below(str(loc[-1]), model, loc[:-1]):
-            found.add((pointer, steps))
+            keys.add((pointer, steps))
         if close := meant_at(str(loc[-1]), model, loc[:-1], value_at(root, pointer)):
-            found.add((pointer, close))
-    return found
+            keys.add((pointer, close))
+    return keys
 
 
 def value_at(value: Any, pointer: str) -> Any:
@@ -220,10 +220,10 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
     if form and key in _STEP_TAGS.values():
         message = f"{STEP_FORMS}; this one has `{form}` and `{key}`"
         return Finding(STEP_FORM, message, where, "keep one of the two, or make two steps of it")
-    known = keys_at(model, loc)
+    keys = keys_at(model, loc)
     close = meant_at(key, model, loc, value_at(document.value, parent))
     unit = ", in milliseconds" if close and close.endswith("_ms") else ""
-    fix = f"did you mean `{close}`{unit}?" if close else advice_on(key) or f"known here: {', '.join(sorted(known))}"
+    fix = f"did you mean `{close}`{unit}?" if close else advice_on(key) or f"known here: {', '.join(sorted(keys))}"
     if close is None and (steps := steps_below(key, model, loc)):
         fix = f"write it in a step: `{steps}: [{{{key}: ...}}]`"
     elif close is None and (section := section_of(key, model, loc)):

@@ -63,7 +63,7 @@ def _read_bytes(name: str) -> bytes:
 def _file_in(folder: Path) -> str:
     """Return which files of a folder may be named."""
     try:
-        found = sorted(str(one) for one in folder.iterdir() if one.suffix in SUFFIXES and one.is_file())
+        found = sorted(str(path) for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
     except OSError:
         found = []
     if not found:

@@ -414,11 +414,11 @@ def _with_quotes(file: str, text: str, error: InvalidInput, corrected: int) -> D
     ):
         raise error
     line, at = lines[where.line - 1], where.column - 2
-    found = _TEMPLATE.match(line, at) if line[at : at + 2] == "{{" else None
-    if found is None:
+    match = _TEMPLATE.match(line, at) if line[at : at + 2] == "{{" else None
+    if match is None:
         raise error
     in_flow = line[:at].count("{") + line[:at].count("[") > line[:at].count("}") + line[:at].count("]")
-    end = found.end(1) if in_flow else len(line.partition(" #")[0].rstrip())
+    end = match.end(1) if in_flow else len(line.partition(" #")[0].rstrip())
     quote = "'" if '"' in line[at:end] else '"'
     lines[where.line - 1] = f"{line[:at]}{quote}{line[at:end]}{quote}{line[end:]}"
     message = f"`{line[at:end]}` has no quotes, so YAML reads a mapping"
@@ -467,9 +467,9 @@ def _spelled(value: Any) -> str:
 
 
 def _character_error(file: str, text: str, error: Exception) -> InvalidInput:
-    found = _UNREADABLE.search(text)
-    offset = found.start() if found else 0
+    match = _UNREADABLE.search(text)
+    offset = match.start() if match else 0
     line = text.count("\n", 0, offset) + 1
     where = Where(file, line, offset - text.rfind("\n", 0, offset))
-    shown = f"U+{ord(found[0]):04X}" if found else str(error)
+    shown = f"U+{ord(match[0]):04X}" if match else str(error)
     return refused(BAD_CHARACTER, f"the character {shown} is not allowed in YAML", where)

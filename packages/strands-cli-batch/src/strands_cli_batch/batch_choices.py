@@ -48,12 +48,12 @@ class BatchChoices:
 
     def to_stored(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> BatchChoices:
         """Return the choices that a journal has."""
-        known = {one.name for one in dataclasses.fields(cls)}
+        known = {field.name for field in dataclasses.fields(cls)}
         values = {name: value for name, value in stored.items() if name in known}
         return cls(**{**values, "limits": tuple(values.get("limits") or ())})
 

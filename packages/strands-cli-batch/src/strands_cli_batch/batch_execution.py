@@ -167,7 +167,7 @@ def _session(work: BatchWork, flags: BatchFlags, view: ManyRunsView, tally: Batc
     from strands_cli_batch.batch_session import BatchSession
     from strands_cli_batch.result_file import ResultFile
 
-    place = work.store.place
+    resumed = command("batch", "resume", work.batch.id, store=work.store.place)
     session = BatchSession(
         workflow=work.workflow,
         store=work.store,
@@ -178,7 +178,7 @@ def _session(work: BatchWork, flags: BatchFlags, view: ManyRunsView, tally: Batc
         wants=has_failed if work.again else is_unfinished,
         again=work.again,
         encode=view.json_line if work.choices.out == "-" else None,
-        fix=f"go on with a larger limit: {command('batch', 'resume', work.batch.id, store=place)} --budget {{limit}}=N",
+        fix=f"go on with a larger limit: {resumed} --budget {{limit}}=N",
         tally=tally,
     )
     if work.rows is not None:

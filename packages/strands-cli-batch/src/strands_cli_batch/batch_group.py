@@ -46,7 +46,7 @@ class BatchGroup(TyperGroup):
         """Return the commands that begin so, and what the first argument of the default command may be."""
         command = self.commands[self.default]
         around = command.make_context(self.default, [], parent=ctx, resilient_parsing=True)
-        first = next(one for one in command.params if one.param_type_name == "argument")
+        first = next(param for param in command.params if param.param_type_name == "argument")
         return [*super().shell_complete(ctx, incomplete), *first.shell_complete(around, incomplete)]
 
 

@@ -44,8 +44,8 @@ def safe_name(text: str) -> str:
 
 def name_of(batch: str) -> str:
     """Return the name in the id of a batch."""
-    found = _ID.fullmatch(batch)
-    return found["name"] if found else batch
+    match = _ID.fullmatch(batch)
+    return match["name"] if match else batch
 
 
 def batches_in(store: RunStore) -> list[StoredRun]:
@@ -72,7 +72,7 @@ def find_batch(store: RunStore, name: str) -> str:
     if name == LAST:
         meant = list(batches)[:1]
     else:
-        meant = _of_name(name, batches)[:1] or [one for one in batches if name and one.startswith(name)]
+        meant = _of_name(name, batches)[:1] or [batch for batch in batches if name and batch.startswith(name)]
     if len(meant) == 1:
         return meant[0]
     if meant:
@@ -87,4 +87,4 @@ def find_batch(store: RunStore, name: str) -> str:
 
 
 def _of_name(name: str, batches: Mapping[str, StoredRun]) -> list[str]:
-    return [one for one in batches if name_of(one) == name]
+    return [batch for batch in batches if name_of(batch) == name]

@@ -141,7 +141,7 @@ def _allowing(tally: BatchTally, place: StorePlace) -> list[str]:
         return []
     names: dict[str, None] = {}
     with Runs(place) as runs:
-        for run in runs.open_each([one.runs[0] for one in tally.failures.values()]):
+        for run in runs.open_each([failure.runs[0] for failure in tally.failures.values()]):
             if not isinstance(run, RunRecordError):
                 with run:
                     names |= dict.fromkeys(run.tools_to_allow())

@@ -66,8 +66,8 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
                 return continue_batch(known, how, chosen, flags)
             return _start(spec, request, typed)
 
-        place = place_of(request.runs_dir, request.store)
-        return until_reachable(begin, place, quiet=flags.quiet) if typed.choices.engine else begin()
+        store_place = place_of(request.runs_dir, request.store)
+        return until_reachable(begin, store_place, quiet=flags.quiet) if typed.choices.engine else begin()
 
 
 def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
@@ -87,7 +87,7 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     format_ = new.format.value if new.format is not None else None
     file = RowsFile(typed.rows, format_, new.ignored, new.skip_bad_rows)
     with read_rows(file, workflow) as read:
-        say_findings([dataclasses.replace(one, severity="warning") for one in read.reported])
+        say_findings([dataclasses.replace(finding, severity="warning") for finding in read.reported])
         require_trust(planned, may_ask=not request.detach)
         if not quiet:
             say_findings(planned.findings)
@@ -118,8 +118,8 @@ def _begin(workflow: PlannedRows, name: str, read: CheckedRows, store: RunStore,
     name, others = _named(workflow, name, store, typed.new, quiet=quiet)
     typed.known["batch"] = batch_id = identified(workflow, name)
     is_file = rows != STDIN
-    place = ResultFile(choices.out)
-    place.require_ours(batch_id, force=workflow.request.force, rows=Path(rows) if is_file else None)
+    file = ResultFile(choices.out)
+    file.require_ours(batch_id, force=workflow.request.force, rows=Path(rows) if is_file else None)
     batch, is_new = open_batch(workflow, batch_id, store, choices)
     with contextlib.closing(batch.journal):
         if not quiet:

@@ -25,11 +25,11 @@ def print_status(store: RunStore, batch: str, *, as_json: bool) -> None:
     """Print what a batch has come to."""
     from strands_cli_batch.batch_view import view_of
 
-    found = view_of(store, batch)
+    batch_view = view_of(store, batch)
     if as_json:
-        print_json(status_document(found))
+        print_json(status_document(batch_view))
     else:
-        print_result("\n".join(status_lines(found, store.place)))
+        print_result("\n".join(status_lines(batch_view, store.place)))
 
 
 def status_document(view: BatchView) -> dict[str, Any]:

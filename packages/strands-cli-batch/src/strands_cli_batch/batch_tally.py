@@ -100,7 +100,9 @@ class BatchTally:
             times: How many rows of the file it is.
         """
         self.by_status[outcome.status] += times
-        self.undecided.update({tool_of(str(one["key"])) for one in outcome.questions if one.get("kind") == "decision"})
+        self.undecided.update(
+            {tool_of(str(question["key"])) for question in outcome.questions if question.get("kind") == "decision"}
+        )
         if outcome.status == "failed":
             self.exit_codes.add(outcome.exit_code)
             self._add_failure(run_id, outcome, times)

@@ -81,13 +81,13 @@ def continue_batch(
 
     changes, typed = chosen.changes(), how.changes()
     changes.pop("detach", None)  # what waits and what is denied is a part of what the batch is
-    place = place_of(changes["runs_dir"], changes["store"])
+    store_place = place_of(changes["runs_dir"], changes["store"])
     known: dict[str, Any] = {"batch": batch, "status": "failed"}
     decisions: dict[str, Any] = {}  # those that are not stored yet
 
     def begin() -> int:
         with (
-            Runs(place) as runs,
+            Runs(store_place) as runs,
             _planned(runs.store, find_batch(runs.store, batch), typed, dict(changes), quiet=flags.quiet) as work,
         ):
             flags.require_one_result(work.choices.out)
@@ -102,7 +102,7 @@ def continue_batch(
     with json_on_failure(known if flags.as_json else None):
         decisions |= calls.decisions()
         # Of a batch in a directory nothing is unreachable.
-        return begin() if place.directory is not None else until_reachable(begin, place, quiet=flags.quiet)
+        return begin() if store_place.directory is not None else until_reachable(begin, store_place, quiet=flags.quiet)
 
 
 def _undecided(batch: BatchJournal, store: RunStore) -> list[str]:

@@ -63,7 +63,7 @@ def view_of(store: RunStore, batch: str) -> BatchView:
             order = found.order()
             tally.total = len(order)
             tally.left_out = len(found.left_out)
-            for _, row in current((one for one in found.rows() if one.digest in order), store):
+            for _, row in current((row for row in found.rows() if row.digest in order), store):
                 _count(view, row, len(order.places(row.digest)))
         return view
 

@@ -163,9 +163,9 @@ def _given(opened: RowSource, lines: TextLines, check: RowCheck, findings: RowFi
     if opened.format == "jsonl":
         yield from JsonLineRows(lines, findings)
         return
-    found = CsvRows(lines, findings, "\t" if opened.format == "tsv" else ",")
-    if found.columns:
-        check.require_columns(found.columns, found.place_of_column, lines.where(1))
+    rows = CsvRows(lines, findings, "\t" if opened.format == "tsv" else ",")
+    if rows.columns:
+        check.require_columns(rows.columns, rows.place_of_column, lines.where(1))
         if findings.skips and findings.count:  # no row could be used
             return
-    yield from found
+    yield from rows

@@ -123,8 +123,8 @@ class RowCheck:
         texts = {name: text for name, text in row.texts.items() if self._is_usable(name, row.place)}
         values = {name: value for name, value in row.values.items() if self._is_usable(name, row.place)}
         written = {name: text for name, text in row.written.items() if name in values}
-        resolved, found = self._workflow.check(texts, values, written)
-        faults = [fault for fault in found if fault.severity == "error"]
+        resolved, findings = self._workflow.check(texts, values, written)
+        faults = [fault for fault in findings if fault.severity == "error"]
         for fault in faults:
             name = _name_in(fault)
             if not name:  # each input fits, and all together do not
@@ -194,8 +194,8 @@ def _correction(text: str, kind: str) -> str:
 
 def _integer_in(text: str) -> int | None:
     """Return the integer that a text can only mean, or None."""
-    if found := _GROUPED.fullmatch(text):
-        text = text.replace(found["sign"], "")
+    if match := _GROUPED.fullmatch(text):
+        text = text.replace(match["sign"], "")
     if _EXPONENT.fullmatch(text):
         value = Decimal(text)
         return int(value) if value == value.to_integral_value() else None

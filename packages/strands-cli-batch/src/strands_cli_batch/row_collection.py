@@ -25,8 +25,8 @@ def current(rows: Iterable[BatchRow], store: RunStore) -> Iterator[tuple[BatchRo
     """
     asked: list[BatchRow] = []
     for row in rows:
-        known = row.outcome
-        if not row.attempt or (known is not None and known.status in ("completed", "cancelled")):
+        run_end = row.outcome
+        if not row.attempt or (run_end is not None and run_end.status in ("completed", "cancelled")):
             yield row, row
             continue
         asked.append(row)
@@ -42,7 +42,7 @@ def _read(rows: list[BatchRow], store: RunStore) -> Iterator[tuple[BatchRow, Bat
 
 
 def _current(row: BatchRow, journal: StoredJournal) -> BatchRow:
-    known = row.outcome
+    run_end = row.outcome
     try:
         with contextlib.closing(journal):
             if journal.is_held():
@@ -52,9 +52,9 @@ def _current(row: BatchRow, journal: StoredJournal) -> BatchRow:
         return row
     if end.goes_on:
         end = dataclasses.replace(end, status="interrupted")
-    is_same = known is not None and known.status == end.status and known.questions == end.questions
+    is_same = run_end is not None and run_end.status == end.status and run_end.questions == end.questions
     # A process that was killed has not stored what it spent.
-    is_same = is_same and (not end.goes_on or known is None or _spent(known) == _spent(end))
+    is_same = is_same and (not end.goes_on or run_end is None or _spent(run_end) == _spent(end))
     return row if is_same else dataclasses.replace(row, outcome=end)
 
 

@@ -107,9 +107,9 @@ def open_rows(source: str, chosen: str | None) -> RowSource:
 
 def _format_of(source: str, chosen: str | None) -> RowFormat:
     known = chosen or FORMAT_OF.get(Path(source).suffix.lower())
-    for one in FORMATS:
-        if one == known:
-            return one
+    for literal in FORMATS:
+        if literal == known:
+            return literal
     if Path(source).suffix.lower() in _SUFFIXES_OF_WORKBOOKS:
         raise UsageError(f"{source!r} is a workbook, and rows are CSV, text with tabs or JSON Lines", fix=_OF_WORKBOOK)
     fix = f"add --format csv, or one of: {', '.join(FORMATS)}"

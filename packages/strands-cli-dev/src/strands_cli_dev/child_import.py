@@ -140,7 +140,7 @@ def _is_description(one: Any) -> bool:
 
 def _has_effects(document: Mapping[str, Any]) -> bool:
     threads, changed = document.get("threads"), document.get("changed")
-    pairs = isinstance(threads, list) and all(isinstance(one, list) and len(one) == 2 for one in threads)
+    pairs = isinstance(threads, list) and all(isinstance(thread, list) and len(thread) == 2 for thread in threads)
     return pairs and isinstance(changed, list) and isinstance(document.get("seconds"), (int, float))
 
 

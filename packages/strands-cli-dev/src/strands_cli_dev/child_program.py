@@ -51,7 +51,7 @@ def main(result: str, request: Mapping[str, Any]) -> None:
         traceback.print_exception(error)
         document["error"] = _phrase(error)
     else:
-        threads = [(one.name, one.daemon) for one in threading.enumerate() if one not in before["threads"]]
+        threads = [(thread.name, thread.daemon) for thread in threading.enumerate() if thread not in before["threads"]]
         document |= {"seconds": time.perf_counter() - started, "threads": threads, "changed": _changes(before)}
         document["described"] = [_described(module, attribute) for attribute in request["attributes"]]
     if os.getpid() == process:  # else a copy that the module forked

@@ -29,10 +29,10 @@ def problems_of(contract: object, directory: Path) -> dict[str, str]:
     """Run the checks of a contract, each with a directory of its own, and return the problems by the checks' names."""
     problems: dict[str, str] = {}
     for name in sorted(name for name in dir(contract) if name.startswith("test_")):
-        place = directory / name
-        place.mkdir(parents=True)
+        path = directory / name
+        path.mkdir(parents=True)
         try:
-            getattr(contract, name)(place)
+            getattr(contract, name)(path)
         except SkipTest:
             continue
         except Exception as error:  # noqa: BLE001 - what is under test may raise anything

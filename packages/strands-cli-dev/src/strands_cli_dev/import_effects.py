@@ -32,10 +32,10 @@ def module_of(plugin: Any) -> str | None:
     if not isinstance(name, str) or name.partition(".")[0] in ("strands", "__main__"):
         return None
     try:
-        found = importlib.util.find_spec(name)
+        module_spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
         return None
-    return name if found is not None else None
+    return name if module_spec is not None else None
 
 
 def top_of(plugin: Any) -> ModuleType | None:

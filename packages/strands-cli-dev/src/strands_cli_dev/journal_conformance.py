@@ -181,10 +181,10 @@ class JournalContract:
             for _ in range(2):
                 output["texts"].append("changed")
                 inputs["topic"].append("changed")
-                found, fact = journal.row(DONE.key), journal.get("inputs")
-                expect(found is not None and found.output == {"texts": ["hello"]}, "a stored output was changed")
+                row, fact = journal.row(DONE.key), journal.get("inputs")
+                expect(row is not None and row.output == {"texts": ["hello"]}, "a stored output was changed")
                 expect(fact == {"topic": ["bees"]}, "a stored fact was changed")
-                output, inputs = (found.output if found else output), fact
+                output, inputs = (row.output if row else output), fact
 
     def test_what_is_not_json_is_refused_alone(self, tmp_path: Path) -> None:
         """A value that cannot be stored is a `RunRecordError` of its own write only."""

@@ -146,11 +146,11 @@ def _played(plugin: Any, settings: PluginSettings, prepare: Prepare, play: Play)
     async def work() -> Any:
         loaded = await load_plugin(plugin, config=settings.config, secrets=settings.secrets)
         try:
-            return await play(loaded, place)
+            return await play(loaded, path)
         finally:
             await loaded.close()
 
-    with workspace(prepare) as place, watched():
+    with workspace(prepare) as path, watched():
         return run_to_answer(work())
 
 

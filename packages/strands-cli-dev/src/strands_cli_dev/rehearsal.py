@@ -76,13 +76,13 @@ class Scene:
 
     def check_expected(self) -> Iterator[str]:
         """Yield how the first answer differs from the expected one."""
-        answer, wanted = self.first.value, self.example
-        if answer["status"] != wanted.status:
-            yield f"{self.title} returned {answer['status']}, not {wanted.status}: {text_of(answer)[:300]}"
-        elif wanted.has_expected:
-            found = text_of(answer) if isinstance(wanted.expected, str) else json_of(answer)
-            if found != wanted.expected:
-                yield f"{self.title} answered {found!r}, not {wanted.expected!r}"
+        answer, example = self.first.value, self.example
+        if answer["status"] != example.status:
+            yield f"{self.title} returned {answer['status']}, not {example.status}: {text_of(answer)[:300]}"
+        elif example.has_expected:
+            found = text_of(answer) if isinstance(example.expected, str) else json_of(answer)
+            if found != example.expected:
+                yield f"{self.title} answered {found!r}, not {example.expected!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +151,11 @@ def workspace(prepare: Prepare) -> Iterator[Path]:
     """Prepare a fresh directory, make it the current one, and remove it afterwards."""
     here = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="tool-contract-", ignore_cleanup_errors=True) as folder:
-        place = Path(folder).resolve()
-        prepare(place)
-        os.chdir(place)
+        path = Path(folder).resolve()
+        prepare(path)
+        os.chdir(path)
         try:
-            yield place
+            yield path
         finally:
             os.chdir(here)
 

@@ -250,7 +250,7 @@ class ToolContract:
         # A call that changes something may return another answer when it is repeated in one place.
         tools = self._loaded().tools
         yield from check_concurrent(
-            *self._plugin_settings_and_prepare(), [one for one in scenes if tools[one.tool].is_repeatable]
+            *self._plugin_settings_and_prepare(), [scene for scene in scenes if tools[scene.tool].is_repeatable]
         )
 
     @standard
@@ -394,4 +394,4 @@ class ToolContract:
 
 
 def _as_examples(examples: Sequence[Any]) -> tuple[Example, ...]:
-    return tuple(one if isinstance(one, Example) else Example(one) for one in examples)
+    return tuple(example if isinstance(example, Example) else Example(example) for example in examples)

@@ -27,13 +27,13 @@ def doctor(
     """
     from strands_cli_doctor.diagnosis import examine
 
-    found = examine(Path.cwd(), with_engines=not no_engines)
-    ok = not any(check.status == "failed" for _, check in found.lines)
+    examination = examine(Path.cwd(), with_engines=not no_engines)
+    ok = not any(check.status == "failed" for _, check in examination.lines)
     if as_json:
-        print_json(_document(found, ok=ok))
+        print_json(_document(examination, ok=ok))
     else:
-        _print_lines(found)
-        _print_layers(found.layers)
+        _print_lines(examination)
+        _print_layers(examination.layers)
     return ExitCode.OK if ok else ExitCode.NOT_EQUIPPED
 
 
@@ -68,24 +68,24 @@ def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
     ]
     layers = [
         {
-            "layer": one.layer.name,
-            "keeps": one.layer.prevents,
-            "here": one.here,
-            "detail": one.detail,
-            "linux": one.layer.linux,
-            "macos": one.layer.macos,
-            "windows": one.layer.windows,
+            "layer": layer.layer.name,
+            "keeps": layer.layer.prevents,
+            "here": layer.here,
+            "detail": layer.detail,
+            "linux": layer.layer.linux,
+            "macos": layer.layer.macos,
+            "windows": layer.layer.windows,
         }
-        for one in found.layers
+        for layer in found.layers
     ]
     engines = [
         {
-            "tool": one.tool,
-            "engine": one.name,
-            "available": one.available,
-            "reason": one.reason,
-            "layers": dict(one.layers),
+            "tool": engine.tool,
+            "engine": engine.name,
+            "available": engine.available,
+            "reason": engine.reason,
+            "layers": dict(engine.layers),
         }
-        for one in found.engines
+        for engine in found.engines
     ]
     return {"ok": ok, "checks": checks, "layers": layers, "engines": engines}

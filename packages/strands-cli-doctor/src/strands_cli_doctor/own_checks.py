@@ -26,21 +26,21 @@ def check_python() -> Iterator[Check]:
 def check_path(environ: Mapping[str, str]) -> Iterator[Check]:
     """Report whether another program of this name comes first on PATH, or has replaced this one."""
     mine = Path(sys.executable).parent
-    found = [place for entry in environ.get("PATH", "").split(os.pathsep) if entry and (place := _program_in(entry))]
-    others = [place for place in dict.fromkeys(found) if place.parent.resolve() != mine.resolve()]
-    if not found:
+    paths = [path for entry in environ.get("PATH", "").split(os.pathsep) if entry and (path := _program_in(entry))]
+    others = [fromkey for fromkey in dict.fromkeys(paths) if fromkey.parent.resolve() != mine.resolve()]
+    if not paths:
         yield Check("PATH", "warning", f"no '{PROGRAM}' is on PATH; this one is in {mine}", f"add {mine} to PATH")
-    elif found[0] in others:
-        message = f"'{PROGRAM}' is {found[0]}{_origin(found[0])}, not this one, which is in {mine}"
+    elif paths[0] in others:
+        message = f"'{PROGRAM}' is {paths[0]}{_origin(paths[0])}, not this one, which is in {mine}"
         yield Check("PATH", "warning", message, f"put {mine} first on PATH, or remove the other")
-    elif origin := _origin(found[0]):
-        message = f"'{PROGRAM}' is {found[0]}{origin}: it has replaced this one"
+    elif origin := _origin(paths[0]):
+        message = f"'{PROGRAM}' is {paths[0]}{origin}: it has replaced this one"
         yield Check("PATH", "warning", message, f"uninstall the other and reinstall {CORE}, or: python -m strands_cli")
     elif others:
         message = f"this '{PROGRAM}' is found first; there is another: {others[0]}{_origin(others[0])}"
         yield Check("PATH", "ok", message)
     else:
-        yield Check("PATH", "ok", f"'{PROGRAM}' is {found[0]}")
+        yield Check("PATH", "ok", f"'{PROGRAM}' is {paths[0]}")
 
 
 def _program_in(entry: str) -> Path | None:

@@ -48,7 +48,9 @@ class ManifestHook(BuildHookInterface[Any]):
             self._abort([str(finding) for finding in error.findings])
         if problems := [problem for manifest in manifests for problem in manifest.problems]:
             self._abort(problems)
-        self._modules = [tool["entry"].partition(":")[0] for one in manifests for tool in json.loads(one.text)["tools"]]
+        self._modules = [
+            tool["entry"].partition(":")[0] for manifest in manifests for tool in json.loads(manifest.text)["tools"]
+        ]
         if version != "editable":
             self._include(manifests, build_data)
 

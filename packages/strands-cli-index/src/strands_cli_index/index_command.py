@@ -55,4 +55,4 @@ def build(
     else:
         say_findings(built.findings)
         print_result("\n".join(summary_lines(built)))
-    return ExitCode.INVALID if any(one.severity == "error" for one in built.findings) else ExitCode.OK
+    return ExitCode.INVALID if any(finding.severity == "error" for finding in built.findings) else ExitCode.OK

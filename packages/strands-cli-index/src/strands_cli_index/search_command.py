@@ -136,11 +136,11 @@ def _installed_only(words: Sequence[str], installed: Installed, listed: set[str]
     groups = _packaged_here()
     folded = [word.casefold() for word in words]
     for name in sorted((owners.keys() | groups.keys()) - listed):
-        records = [one for held in owners.get(name, ()) for one in (held, *(held.members or ()))]
+        records = [record for held in owners.get(name, ()) for record in (held, *(held.members or ()))]
         packaged = groups.get(name) or {group: [] for group in GROUPS}
         summary = _summary_of(name)
         texts = [name, summary, *(name for names in packaged.values() for name in names)]
-        text = "\n".join([*texts, *(f"{one.name}\n{one.description or ''}" for one in records)]).casefold()
+        text = "\n".join([*texts, *(f"{record.name}\n{record.description or ''}" for record in records)]).casefold()
         if all(word in text for word in folded):
             yield _of_records(name, records, packaged, summary, installed)
 
@@ -170,8 +170,8 @@ def _of_records(
 ) -> dict[str, Any]:
     version = installed.version_of(name)
     tools = [
-        {"name": one.ref_name, "description": one.description or "", "permissions": describe_permissions(one)}
-        for one in records
+        {"name": record.ref_name, "description": record.description or "", "permissions": describe_permissions(record)}
+        for record in records
     ]
     unknown = dict.fromkeys(("publisher", "check", "index"))
     known = {"name": name, "version": version, "versions": [version] if version else [], "summary": summary}
@@ -220,6 +220,6 @@ def _tools_to_show(tools: Sequence[Mapping[str, str]], words: Sequence[str]) -> 
     """Return the tools that have a word, or all of them if the words are elsewhere."""
     folded = [word.casefold() for word in words]
     fitting = [
-        one for one in tools if any(word in f"{one['name']}\n{one['description']}".casefold() for word in folded)
+        tool for tool in tools if any(word in f"{tool['name']}\n{tool['description']}".casefold() for word in folded)
     ]
     return fitting or list(tools)

@@ -114,11 +114,11 @@ def _choice(
     forms = [
         {
             "type": "object",
-            "properties": {TOOL: {"const": one["name"]}, ARGUMENTS: one["parameters"]},
+            "properties": {TOOL: {"const": function["name"]}, ARGUMENTS: function["parameters"]},
             "required": [TOOL, ARGUMENTS],
             "additionalProperties": False,
         }
-        for one in functions
+        for function in functions
     ]
     schema = {"anyOf": [*forms, *([{**_ALL_TEXT, "additionalProperties": False}] if may_answer else [])]}
     body = {"messages": written(messages, _joined(system, words), as_roles=False), **_bound(schema)}

@@ -51,13 +51,17 @@ def list_agents(
 
     agents, findings = _agents_below(directory)
     if as_json:
-        print_json({"agents": [_row(agent) for agent in agents], "findings": [one.as_dict() for one in findings]})
+        print_json(
+            {"agents": [_row(agent) for agent in agents], "findings": [finding.as_dict() for finding in findings]}
+        )
         return
     say_findings(findings)
     if not agents:
         say(f"no file below {directory} holds one agent")
         return
-    rows = [(one.name, str(len(one.tests)), one.document.file, _first_line(one.description)) for one in agents]
+    rows = [
+        (agent.name, str(len(agent.tests)), agent.document.file, _first_line(agent.description)) for agent in agents
+    ]
     print_result("\n".join(table([("AGENT", "TESTS", "FILE", "DESCRIPTION"), *rows])))
 
 

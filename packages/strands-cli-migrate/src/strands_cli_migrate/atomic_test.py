@@ -61,7 +61,7 @@ def run_tests(
             for word in ("passed", "failed", "error", "skipped")
         }
         if as_json:
-            print_json({"tests": [one.as_dict() for one in outcomes], **counts})
+            print_json({"tests": [outcome.as_dict() for outcome in outcomes], **counts})
         else:
             print_result(", ".join(f"{count} {word}" for word, count in counts.items() if count))
         return ExitCode.RUN_FAILED if counts["failed"] or counts["error"] else ExitCode.OK
@@ -104,7 +104,7 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     from strands_cli.api import require_trust_of_agent, run_to_end
     from strands_cli_migrate.agent_runs import run_test
 
-    for atomic in (one for one in atomics if one.tests):
+    for atomic in (atomic for atomic in atomics if atomic.tests):
         require_trust_of_agent(atomic, request)
     outcomes: list[Outcome] = []
 

@@ -45,11 +45,11 @@ def print_differences(names: Sequence[str], *, as_json: bool) -> int:
         say_findings(findings)
     differences = {name: [*_differences_in(findings)] for name, findings in found.items()}
     if as_json:
-        rows = {name: [one.as_dict() for one in rows] for name, rows in differences.items()}
+        rows = {name: [row.as_dict() for row in rows] for name, rows in differences.items()}
         print_json({"files": [{"file": name, "differences": rows[name]} for name in rows]})
     else:
-        print_result("\n".join(line for rows in differences.values() for one in rows for line in _lines(one)))
-    is_wrong = any(one.severity == "error" for findings in found.values() for one in findings)
+        print_result("\n".join(line for rows in differences.values() for row in rows for line in _lines(row)))
+    is_wrong = any(finding.severity == "error" for findings in found.values() for finding in findings)
     return ExitCode.INVALID if is_wrong else ExitCode.OK
 
 
@@ -57,7 +57,11 @@ def _differences_in(findings: Sequence[Finding]) -> Iterator[Difference]:
     """Yield the rows that findings report, then those that no finding ever does."""
     rows = known_differences()
     for row in rows:
-        places = tuple(dict.fromkeys(one.where for one in findings if one.code in row.codes and one.where is not None))
+        places = tuple(
+            dict.fromkeys(
+                finding.where for finding in findings if finding.code in row.codes and finding.where is not None
+            )
+        )
         if places:
             yield row._replace(places=places)
     yield from (row for row in rows if not row.codes)

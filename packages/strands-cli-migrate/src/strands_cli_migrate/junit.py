@@ -43,7 +43,7 @@ def junit_text(outcomes: Sequence[Outcome], *, at: float, host: str) -> str:
 
     root = ElementTree.Element("testsuites")
     for number, file in enumerate(dict.fromkeys(outcome.file for outcome in outcomes)):
-        _add_suite(root, number, file, [one for one in outcomes if one.file == file], at, host)
+        _add_suite(root, number, file, [outcome for outcome in outcomes if outcome.file == file], at, host)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 

@@ -38,7 +38,7 @@ class Migrated(NamedTuple):
     @property
     def code(self) -> int:
         """The exit code of what was found."""
-        return ExitCode.INVALID if any(one.severity == "error" for one in self.findings) else ExitCode.OK
+        return ExitCode.INVALID if any(finding.severity == "error" for finding in self.findings) else ExitCode.OK
 
     @property
     def diff(self) -> str:

@@ -159,8 +159,8 @@ class _Rewriter:
         found: dict[str, Any] = {}
         for key, value in node.pairs:
             if key.text == "<<":
-                for one in value.items or [value]:
-                    brought = self.anchored.get(one.name or "")
+                for item in value.items or [value]:
+                    brought = self.anchored.get(item.name or "")
                     found = {**(brought if isinstance(brought, dict) else {}), **found}
         return found
 

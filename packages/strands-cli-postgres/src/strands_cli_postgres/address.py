@@ -104,9 +104,9 @@ def _unreadable(place: StorePlace) -> RunRecordError:
 def _without_own(address: str) -> tuple[str, dict[str, str]]:
     """Return the address without the parameters that libpq does not know, and their values."""
     before, mark, query = address.partition("?")
-    parts = [one.partition("=") for one in query.split("&") if one]
+    parts = [word.partition("=") for word in query.split("&") if word]
     own = {name: unquote(value) for name, _, value in parts if name in _OWN}
-    others = "&".join("".join(one) for one in parts if one[0] not in _OWN)
+    others = "&".join("".join(part) for part in parts if part[0] not in _OWN)
     return before + (mark + others if others else ""), own
 
 

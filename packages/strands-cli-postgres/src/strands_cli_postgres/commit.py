@@ -136,8 +136,8 @@ def _lists(rows: Iterable[Sequence[Any]], integers: tuple[int, ...]) -> list[lis
     from psycopg.types.numeric import Int8
 
     columns = [list(values) for values in zip(*rows, strict=True)]
-    for place in integers:
-        columns[place] = [Int8(value) for value in columns[place]]
+    for integer in integers:
+        columns[integer] = [Int8(value) for value in columns[integer]]
     return columns
 
 

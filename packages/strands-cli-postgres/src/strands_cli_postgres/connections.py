@@ -62,8 +62,8 @@ def lock_key(schema: str, run_id: str) -> int:
     64 bits of SHA-256: that two of a billion runs have one key has a probability of 3 %, and then one of the two
     cannot be worked on while the other one is. The name of the schema is in it, since locks are those of a database.
     """
-    found = hashlib.sha256(f"strands-cli\0{schema}\0{run_id}".encode(errors="surrogatepass")).digest()
-    return int.from_bytes(found[:8], "big", signed=True)
+    digest = hashlib.sha256(f"strands-cli\0{schema}\0{run_id}".encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 class Readers:

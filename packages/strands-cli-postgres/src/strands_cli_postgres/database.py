@@ -77,16 +77,16 @@ def shared_database(place: StorePlace, target: Target) -> Database:
     """
     key = (target, os.getpid())
     with _lock:
-        found = _open.get(key)
-        if found is not None:
-            found._users += 1
-            return found
+        database = _open.get(key)
+        if database is not None:
+            database._users += 1
+            return database
     with connected(place, target) as connection:
         require_format(connection, place, target.schema)
     with _lock:
-        found = _open.setdefault(key, Database(place, target))
-        found._users += 1
-        return found
+        database = _open.setdefault(key, Database(place, target))
+        database._users += 1
+        return database
 
 
 def once(release: Callable[[], None]) -> Callable[[], None]:

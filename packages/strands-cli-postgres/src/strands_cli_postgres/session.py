@@ -253,7 +253,9 @@ class Session:
                 alone[0].run.lose(failed, is_held=True)
             answer(entries, {entry.run.number: failed for entry in entries})
             return
-        errors = {run.number: taken_over(run.run_id) for run in (one.run for one in entries) if run.number not in held}
+        errors = {
+            run.number: taken_over(run.run_id) for run in (entry.run for entry in entries) if run.number not in held
+        }
         for entry in entries:
             if entry.run.number in errors:
                 entry.run.lose(errors[entry.run.number])

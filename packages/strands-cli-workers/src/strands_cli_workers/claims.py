@@ -102,11 +102,11 @@ def tested_claim() -> Any:
         NotEquipped: This version of DBOS has another one than those that were tested, so that a worker might be alive
             and take nothing.
     """
-    found = getattr(SystemDatabase, CLAIM, None)
-    parameters = () if found is None else tuple(inspect.signature(found).parameters)
+    claim = getattr(SystemDatabase, CLAIM, None)
+    parameters = () if claim is None else tuple(inspect.signature(claim).parameters)
     if parameters[: len(PARAMETERS)] != PARAMETERS or "_worker_concurrency" not in Queue.__init__.__code__.co_names:
         raise NotEquipped(
             f"dbos {version('dbos')} takes runs from queues in another way than the versions that were tested",
             fix="pip install 'dbos>=3.4,<3.5'",
         )
-    return found
+    return claim

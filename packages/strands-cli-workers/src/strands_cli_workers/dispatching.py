@@ -205,7 +205,7 @@ class Dispatcher:
         self._work.measures.finish(status, facts["seconds"])
         if reason and not isinstance(end, WaitingForPerson):
             facts["reason"] = reason
-        files = [] if isinstance(end, BaseException) else [str(one["path"]) for one in end.artifacts]
+        files = [] if isinstance(end, BaseException) else [str(artifact["path"]) for artifact in end.artifacts]
         if files:
             facts["artifacts"] = files
         text = f"{run_id} is {status}{_because(reason)}{_wrote(files)}"

@@ -45,8 +45,8 @@ def status_of_queues(chosen: Chosen, as_json: JSON = False) -> None:
     if as_json:
         print_json(
             {
-                "queues": [_document(one) for one in states],
-                "schedules": [_schedule_document(one) for one in schedules],
+                "queues": [_document(state) for state in states],
+                "schedules": [_schedule_document(schedule) for schedule in schedules],
                 "refused": [{"run": one.run_id, "queue": one.queue, "refusals": dict(one.refusals)} for one in refused],
             }
         )
@@ -56,7 +56,7 @@ def status_of_queues(chosen: Chosen, as_json: JSON = False) -> None:
         return
     heads = ("QUEUE", "WAITING", "RUNNING", "DELAYED", "OLDEST", "LIMITS")
     lines = table([heads, *map(_cells, states)])
-    lines += [f"schedule {one.name}: {one.cron} ({one.timezone})" for one in schedules]
+    lines += [f"schedule {schedule.name}: {schedule.cron} ({schedule.timezone})" for schedule in schedules]
     lines += [one_line(f"refused {one.run_id} by {who}: {why}") for one in refused for who, why in one.refusals.items()]
     print_result("\n".join(lines))
 
@@ -85,7 +85,7 @@ def limit_queue(
     with opened_queue(place_of(chosen)) as (_, queue):
         if not is_new:
             require_queue(name, queue)
-        limits = next((one.limits for one in queue.states() if one.name == name), QueueLimits())
+        limits = next((state.limits for state in queue.states() if state.name == name), QueueLimits())
         if concurrency is not None:
             limits = replace(limits, concurrency=_number(concurrency))
         if rate is not None:

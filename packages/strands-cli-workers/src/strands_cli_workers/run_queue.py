@@ -70,7 +70,9 @@ class RunQueue:
     def take_out(self, run_id: str) -> bool:
         """Remove all tickets of a run, and return whether there was one."""
         with self._database.explained():
-            waiting = [one[0] for one in self._tickets_of(run_id) if one[1] in ("ENQUEUED", "DELAYED", "PENDING")]
+            waiting = [
+                ticket[0] for ticket in self._tickets_of(run_id) if ticket[1] in ("ENQUEUED", "DELAYED", "PENDING")
+            ]
         if waiting:
             self._client().cancel_workflows(waiting)
         return bool(waiting)
@@ -132,7 +134,7 @@ class RunQueue:
 
     def unschedule(self, name: str) -> bool:
         """Remove a schedule, and return whether there was one."""
-        was_there = name in {one.name for one in self.schedules()}
+        was_there = name in {schedule.name for schedule in self.schedules()}
         if was_there:
             self._client().delete_schedule(name)
         return was_there

@@ -307,10 +307,10 @@ class Worker:
         return bool(await self._find_stranded(self._stranded.find_any))
 
     async def _find_stranded(self, find: Callable[[], list[str]]) -> list[str]:
-        found = await asyncio.to_thread(find)
-        for run_id in found:
+        thread = await asyncio.to_thread(find)
+        for run_id in thread:
             self._report(WorkerEvent("recovered", f"{run_id} waits again: it had no ticket", run_id))
-        return found
+        return thread
 
     async def _recover(self) -> None:
         for run_id in await asyncio.to_thread(self._station.recover):

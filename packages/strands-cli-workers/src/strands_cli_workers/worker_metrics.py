@@ -97,13 +97,13 @@ class WorkerMeasures(Measures):
     # What the exporter's thread asks for.
 
     def _lengths(self, _: CallbackOptions) -> Iterator[Observation]:
-        for one in self._queues:
+        for queue in self._queues:
             for state in _STATES:
-                yield Observation(getattr(one, state), {"queue": one.name, "state": state})
+                yield Observation(getattr(queue, state), {"queue": queue.name, "state": state})
 
     def _ages(self, _: CallbackOptions) -> Iterator[Observation]:
-        for one in self._queues:
-            yield Observation(one.oldest_s or 0.0, {"queue": one.name})
+        for queue in self._queues:
+            yield Observation(queue.oldest_s or 0.0, {"queue": queue.name})
 
     def _statuses(self, _: CallbackOptions) -> Iterator[Observation]:
         for status, count in self._runs.items():

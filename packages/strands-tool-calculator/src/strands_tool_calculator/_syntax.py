@@ -121,22 +121,22 @@ def _scan(text: str) -> list[str]:
         if text[position] == " ":
             position += 1
             continue
-        found = _TOKEN.match(text, position)
-        if found is None:
+        match = _TOKEN.match(text, position)
+        if match is None:
             character = text[position]
             hint = _HINTS.get(character, "use digits, + - * / // % ** << >>, brackets and function names")
             raise _refuse(f"{character!a} at column {position + 1} is not arithmetic: {hint}", "syntax", position + 1)
-        if re.match(r"0[0-9_]", found[0]):
+        if re.match(r"0[0-9_]", match[0]):
             raise _refuse(
-                f"the number {found[0][:20]} begins with 0; write numbers without leading zeros "
+                f"the number {match[0][:20]} begins with 0; write numbers without leading zeros "
                 "and without thousands separators (1000, not 1,000)",
                 "syntax",
                 position + 1,
             )
-        position = found.end()
-        if found[0][0] in "0123456789." and text[position : position + 1].isalpha():
-            raise _refuse(f"write an operator after {found[0][:20]}, as in 2*x", "syntax", position + 1)
-        tokens.append(found[0])
+        position = match.end()
+        if match[0][0] in "0123456789." and text[position : position + 1].isalpha():
+            raise _refuse(f"write an operator after {match[0][:20]}, as in 2*x", "syntax", position + 1)
+        tokens.append(match[0])
     return tokens
 
 

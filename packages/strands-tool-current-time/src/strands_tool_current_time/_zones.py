@@ -56,14 +56,14 @@ def close_names(name: str) -> list[str]:
     """
     import difflib  # only a mistake pays for it
 
-    known = zoneinfo.available_timezones()
+    timezones = zoneinfo.available_timezones()
     wanted = re.sub(r"\s+", "_", name[:64].strip()).casefold()
     offset = _OFFSET.fullmatch(name[:64].strip())
     guesses: list[str] = list(_ABBREVIATIONS.get(wanted.upper(), ()))
     if offset:
         # POSIX signs: Etc/GMT-2 lies two hours east of Greenwich.
         guesses.append(f"Etc/GMT{'-' if offset[1] == '+' else '+'}{int(offset[2])}")
-    by_folded = {zone.casefold(): zone for zone in sorted(known)}
+    by_folded = {zone.casefold(): zone for zone in sorted(timezones)}
     by_city: dict[str, list[str]] = {}
     for folded, zone in by_folded.items():
         by_city.setdefault(folded.rpartition("/")[2], []).append(zone)
@@ -72,4 +72,4 @@ def close_names(name: str) -> list[str]:
     guesses += [by_folded[match] for match in difflib.get_close_matches(wanted, by_folded, n=3, cutoff=0.75)]
     for match in difflib.get_close_matches(wanted.rpartition("/")[2], by_city, n=2, cutoff=0.8):
         guesses += by_city[match]
-    return [zone for zone in dict.fromkeys(guesses) if zone in known][:5]
+    return [zone for zone in dict.fromkeys(guesses) if zone in timezones][:5]

@@ -147,8 +147,8 @@ class DescriptorDirectory:
     def entries(self) -> Iterator[os.DirEntry[str]]:
         descriptor = self._readable()
         try:
-            with os.scandir(descriptor) as found:
-                yield from found
+            with os.scandir(descriptor) as scandir_iterator:
+                yield from scandir_iterator
         finally:
             os.close(descriptor)
 
@@ -237,8 +237,8 @@ class PathDirectory:
         publish(self._path / temporary, target)
 
     def entries(self) -> Iterator[os.DirEntry[str]]:
-        with os.scandir(self._path) as found:
-            yield from found
+        with os.scandir(self._path) as scandir_iterator:
+            yield from scandir_iterator
 
     def sync(self) -> None:
         """Do nothing: a directory has no descriptor to flush here."""

@@ -58,7 +58,7 @@ class PatternMatcher:
             raise
 
     def find(self, lines: Sequence[str]) -> dict[int, tuple[int, int]]:
-        found = [place.split(":") for place in self._ask("\n".join(lines), MAX_SECONDS).split()]
+        found = [word.split(":") for word in self._ask("\n".join(lines), MAX_SECONDS).split()]
         return {int(index): (int(start), int(end)) for index, start, end in found}
 
     def close(self) -> None:

@@ -70,8 +70,8 @@ class Window:
 def require_encoding(name: str) -> str:
     """Return the normalised name of a text encoding, or raise `invalid_input`."""
     try:
-        found = codecs.lookup(name)
-        if found.name in _ODD:
+        info = codecs.lookup(name)
+        if info.name in _ODD:
             raise LookupError(name)
         "".encode(name)
     except (LookupError, ValueError):
@@ -79,7 +79,7 @@ def require_encoding(name: str) -> str:
         raise ToolError(
             "invalid_input", f"'{name[:40]}' is not a text encoding; use utf-8, utf-16, latin-1 ...", reason="encoding"
         ) from None
-    return found.name
+    return info.name
 
 
 def detect_encoding(stream: IO[bytes], asked: str | None) -> str:

@@ -85,17 +85,17 @@ def _walked(root: Directory, parts: tuple[str, ...], opened: list[Directory]) ->
             _require_inside(len(trail) > 1)
             trail.pop()
             continue
-        found = _step(here, part, is_last=not pending)
-        if found is None:
+        step = _step(here, part, is_last=not pending)
+        if step is None:
             return Place(here, part, (*_names(trail), part))
-        if isinstance(found, str):
+        if isinstance(step, str):
             links += 1
             if links > _MAX_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-            pending.extend(_target_parts(found))
+            pending.extend(_target_parts(step))
             continue
-        opened.append(found)
-        trail.append((part, found))
+        opened.append(step)
+        trail.append((part, step))
     return Place(trail[-1][1], "", _names(trail))
 
 

@@ -128,7 +128,7 @@ def _named_addresses(url: httpx.URL) -> tuple[HostRule, ...]:
     """
     host = url.raw_host.decode("ascii")
     hosts = ("127.0.0.1", "::1") if host == "localhost" else (host,) if parse_address(host) is not None else ()
-    return tuple(_rule(one, port_of(url)) for one in hosts)
+    return tuple(_rule(host, port_of(url)) for host in hosts)
 
 
 def _rule(host: str, port: int) -> HostRule:

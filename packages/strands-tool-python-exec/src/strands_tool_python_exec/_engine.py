@@ -165,12 +165,12 @@ def _interpreter() -> tuple[str, ...]:
 @functools.cache
 def _locate(name: str) -> tuple[str, tuple[str, ...]]:
     """Return the folder to import a top-level package from, and what of it must be readable, importing nothing."""
-    found = importlib.machinery.PathFinder.find_spec(name)
-    origin = found.origin if found is not None else None
+    module_spec = importlib.machinery.PathFinder.find_spec(name)
+    origin = module_spec.origin if module_spec is not None else None
     if origin is None or origin in ("built-in", "frozen"):
         raise LookupError(name)
-    place = Path(origin)
-    is_package = found is not None and found.submodule_search_locations is not None
-    top = place.parent if is_package else place
+    path = Path(origin)
+    is_package = module_spec is not None and module_spec.submodule_search_locations is not None
+    top = path.parent if is_package else path
     # Wheels carry their shared libraries beside the package.
     return str(top.parent), (str(top), str(top.parent / f"{name}.libs"))

@@ -146,8 +146,8 @@ def _scratch_of(request: Request) -> Iterator[Path]:
 
 def _left_in(folder: Path, budget: int) -> dict[str, bytes | None]:
     if os.listdir not in os.supports_fd:  # Windows; the worker, which could change what lies there, waits
-        found = [path for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink()]
-        return {path.name: path.read_bytes() if path.stat().st_size <= budget else None for path in found}
+        paths = [path for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink()]
+        return {path.name: path.read_bytes() if path.stat().st_size <= budget else None for path in paths}
     directory = os.open(folder, os.O_RDONLY)
     try:
         return dict(_scratch.read_files(directory, budget))

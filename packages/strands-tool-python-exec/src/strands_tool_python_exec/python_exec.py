@@ -158,11 +158,11 @@ def _request(arguments: dict[str, Any], context: CallContext, engine: str) -> Re
     is_capped, timeout = timeout >= most, min(timeout, most)
     if context.deadline is not None:
         timeout = min(timeout, context.deadline - time.monotonic())
-    found = _engine.verdict()
+    verdict = _engine.verdict()
     try:
         settings = _engine.settings_for(
-            machine=found.machine,
-            namespaces=found.namespaces,
+            machine=verdict.machine,
+            namespaces=verdict.namespaces,
             memory_mb=config.get("memory_mb", 512),
             disk_mb=config.get("disk_mb", 64),
             packages=tuple(config.get("packages", ())),

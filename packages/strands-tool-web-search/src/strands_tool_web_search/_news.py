@@ -82,8 +82,8 @@ async def _token(service: Service, query: str, until: float) -> str:
         ToolError: There is none: the service asks for a proof, or its page has changed.
     """
     reply = await _asked(service, {"q": query, "iar": "news", "ia": "news"}, until)
-    if (found := _TOKEN.search(reply.text)) is not None:
-        return found[1]
+    if (match := _TOKEN.search(reply.text)) is not None:
+        return match[1]
     if "anomaly-modal" in reply.text or "challenge-form" in reply.text:
         raise _challenge(service, reply)
     raise ToolError("unavailable", f"{service.name} answered without what a search for news needs", reason="format")

@@ -130,7 +130,7 @@ def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) ->
 def unknown_end(events: Sequence[Mapping[str, Any]]) -> str | None:
     """Return the reason with which a server has ended a turn that is used, if it is none that is known."""
     stops = [str(event["messageStop"].get("stopReason")) for event in events if "messageStop" in event]
-    return next((one for one in (*stops, *(_HEARD.get() or ())) if one.lower() not in _ORDINARY), None)
+    return next((stop for stop in (*stops, *(_HEARD.get() or ())) if stop.lower() not in _ORDINARY), None)
 
 
 def hear_reasons() -> None:

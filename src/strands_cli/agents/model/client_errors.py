@@ -93,12 +93,12 @@ def causes_of(error: BaseException) -> Iterator[BaseException]:
 
 def types_of(error: BaseException) -> frozenset[str]:
     """Return the names of the types of an exception and its causes."""
-    return frozenset(kind.__name__ for one in causes_of(error) for kind in type(one).__mro__)
+    return frozenset(kind.__name__ for cause in causes_of(error) for kind in type(cause).__mro__)
 
 
 def codes_of(error: BaseException) -> frozenset[str]:
     """Return the codes and types that a client's exception and its causes have, in lower case."""
-    return frozenset(code.lower() for one in causes_of(error) for code in _codes_in(one) if isinstance(code, str))
+    return frozenset(code.lower() for cause in causes_of(error) for code in _codes_in(cause) if isinstance(code, str))
 
 
 def _codes_in(error: BaseException) -> Iterator[Any]:
@@ -124,11 +124,11 @@ def failed_status_of(error: BaseException) -> int | None:
 
     In a stream that began with 200, some servers write the status as the code of an error.
     """
-    found = (status_of(one) for one in causes_of(error))
+    found = (status_of(cause) for cause in causes_of(error))
     status = next((status for status in found if status is not None and status >= 400), None)
     if status is not None:
         return status
-    codes = (code for one in causes_of(error) for code in _codes_in(one))
+    codes = (code for cause in causes_of(error) for code in _codes_in(cause))
     return next((code for code in codes if type(code) is int and 400 <= code < 600), None)
 
 
@@ -155,7 +155,7 @@ def is_spent(error: BaseException) -> bool:
     """Return whether a provider refuses a request since the account has no credit, which no waiting changes."""
     if codes_of(error) & _SPENT_CODES or failed_status_of(error) == _PAYMENT_REQUIRED:
         return True
-    return any(_SPENT_WORDS.search(str(one)) for one in causes_of(error))
+    return any(_SPENT_WORDS.search(str(cause)) for cause in causes_of(error))
 
 
 def says_spent(code: Any, words: str) -> bool:
@@ -166,9 +166,9 @@ def says_spent(code: Any, words: str) -> bool:
 
 def words_of(error: BaseException) -> str:
     """Return what a server says in a client's exception, as one line without the client's frame around it."""
-    for one in causes_of(error):
-        said = words_in(getattr(one, "body", None)) or in_response_of_aws(one, "Error", "Message")
-        said = said or words_in(getattr(one, "details", None)) or words_in(_text_of_response(one))
+    for cause in causes_of(error):
+        said = words_in(getattr(cause, "body", None)) or in_response_of_aws(cause, "Error", "Message")
+        said = said or words_in(getattr(cause, "details", None)) or words_in(_text_of_response(cause))
         if isinstance(said, str) and said.strip():
             return _one_line(said)
     text = str(error)
@@ -250,8 +250,8 @@ def _one_line(text: str) -> str:
 
 def address_in(error: BaseException) -> str | None:
     """Return the address of the request that failed, where a client's exception has it."""
-    for one in causes_of(error):
-        for place in (one, getattr(one, "response", None)):
+    for cause in causes_of(error):
+        for place in (cause, getattr(cause, "response", None)):
             try:
                 url = getattr(getattr(place, "request", None), "url", None)
             except RuntimeError:  # httpx: the request was never set

@@ -285,7 +285,7 @@ class JournaledModel(Model):
             return False
         events = list(row.output.get("events") or ())
         # What a wrong answer was corrected to is asked for again with it; calls of tools that were made stay.
-        is_wrong = self._scope.was_misanswered and all(one["name"] == TOOL for one in tool_uses_in(events))
+        is_wrong = self._scope.was_misanswered and all(use["name"] == TOOL for use in tool_uses_in(events))
         is_void = is_wrong or is_unfinished(events) or self._fault_of(events) is not None
         return is_void and row.key == self._scope.last_answer(self._name)
 

@@ -87,7 +87,7 @@ def reason_of(error: BaseException, settings: ModelSettings) -> str:
 def _reason_and_fix(error: BaseException, settings: ModelSettings) -> tuple[str, str | None]:
     """Return why a request failed, as a sentence, and what to do about it."""
     error = _first_of_its_kind(error)
-    if (fault := next((one for one in causes_of(error) if isinstance(one, AnswerFault)), None)) is not None:
+    if (fault := next((cause for cause in causes_of(error) if isinstance(cause, AnswerFault)), None)) is not None:
         return fault.message, fault.fix
     if isinstance(error, ContextWindowOverflowException):
         return words_of(error), None
@@ -105,8 +105,8 @@ def _reason_and_fix(error: BaseException, settings: ModelSettings) -> tuple[str,
         return words, fix
     if status is not None:
         return _of_status(status, words, host + proxy, settings)
-    found = _of_connection(names, words, host, proxy, settings) or _of_answer(error, words, host + proxy, settings)
-    return found or (f"{type(error).__name__}: {words}", None)
+    connection = _of_connection(names, words, host, proxy, settings) or _of_answer(error, words, host + proxy, settings)
+    return connection or (f"{type(error).__name__}: {words}", None)
 
 
 def _of_status(status: int, words: str, host: str, settings: ModelSettings) -> tuple[str, str | None]:
@@ -184,11 +184,11 @@ def address_of(settings: ModelSettings, environ: Mapping[str, str]) -> str | Non
     provider = known_provider(settings.provider)
     if provider is None:
         return settings.host
-    known = host_of(provider, settings, environ) or provider.default_host
-    if known is None and provider.name == "bedrock":
+    host = host_of(provider, settings, environ) or provider.default_host
+    if host is None and provider.name == "bedrock":
         region = settings.region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-west-2"
         return f"https://bedrock-runtime.{region}.amazonaws.com"
-    return known
+    return host
 
 
 def v1_hint(settings: ModelSettings) -> str:

@@ -351,7 +351,7 @@ class Gemini(Protocol):
             return (event,)
         for one in map(json_object, candidates):
             self._stop(one.get("finishReason"), str(one.get("finishMessage") or ""))
-        whole = [_with_whole_calls(json_object(one)) for one in candidates]
+        whole = [_with_whole_calls(json_object(candidate)) for candidate in candidates]
         return (event if whole == candidates else {**event, "candidates": whole},)
 
 

@@ -259,15 +259,17 @@ class ReadAnswer:
         lines, self._event = self._event, []
         if not lines:
             return b""
-        texts = [one[5:].removeprefix(b" ") for one in lines if one.startswith(b"data:")]
+        texts = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
         if not texts:  # no event: a comment, or a name without data
-            rest = [one for one in lines if not one.startswith(b"event:")]
+            rest = [line for line in lines if not line.startswith(b"event:")]
             return b"\n".join(rest) + b"\n\n" if rest else b""
-        others = [one for one in lines if not one.startswith(b"data:")]
+        others = [line for line in lines if not line.startswith(b"data:")]
         payload = b"\n".join(texts)
         if len(texts) > 1 and _parsed(payload) is None:  # no blank lines between the events
             return b"".join(self._take_data(text, [], "") for text in texts)
-        name = next((one[6:].strip().decode("ascii", "replace") for one in others if one.startswith(b"event:")), "")
+        name = next(
+            (other[6:].strip().decode("ascii", "replace") for other in others if other.startswith(b"event:")), ""
+        )
         return self._take_data(payload, others, name)
 
     def _take_data(self, payload: bytes, others: list[bytes], name: str) -> bytes:

@@ -97,7 +97,7 @@ class Retries:
 
 def is_temporary(error: BaseException) -> bool:
     """Return whether the same request may soon succeed: throttling, 5xx, timeouts, lost connections."""
-    fault = next((one for one in causes_of(error) if isinstance(one, AnswerFault)), None)
+    fault = next((cause for cause in causes_of(error) if isinstance(cause, AnswerFault)), None)
     if fault is not None:
         return fault.is_temporary
     names, codes = types_of(error), codes_of(error)
@@ -123,10 +123,10 @@ def is_throttled(error: BaseException) -> bool:
 
 def retry_after(error: BaseException, now: float) -> float | None:
     """Return the seconds of a server's Retry-After, or None (RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's)."""
-    for one in causes_of(error):
-        response = getattr(one, "response", None)
-        found = getattr(response, "headers", None) or getattr(one, "headers", None)
-        found = found or in_response_of_aws(one, "ResponseMetadata", "HTTPHeaders")
+    for cause in causes_of(error):
+        response = getattr(cause, "response", None)
+        found = getattr(response, "headers", None) or getattr(cause, "headers", None)
+        found = found or in_response_of_aws(cause, "ResponseMetadata", "HTTPHeaders")
         if found is None or not hasattr(found, "items"):
             continue
         headers = {str(name).lower(): str(value).strip() for name, value in found.items()}

@@ -239,10 +239,10 @@ class AdoptedFile:
         before = self.distributions.get(distribution)
         whole = {name: tool for name, tool in before.tools.items() if name in kept} if before else {}
         whole |= {name: AdoptedTool(name, tool.entry, tool.called, tool.definition) for name, tool in tools.items()}
-        seen = scan_installed()
-        files = digests_of([tool.module for tool in whole.values()], distribution, seen)
+        scan = scan_installed()
+        files = digests_of([tool.module for tool in whole.values()], distribution, scan)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
-        made = AdoptedDistribution(distribution, seen.version(distribution), today, imported, files, whole)
+        made = AdoptedDistribution(distribution, scan.version(distribution), today, imported, files, whole)
         return AdoptedFile({**self.distributions, distribution: made})
 
     def as_dict(self) -> dict[str, Any]:
@@ -290,11 +290,11 @@ def parse_adopted(raw: bytes, name: str) -> tuple[AdoptedFile, list[Finding]]:
     found: dict[str, AdoptedDistribution] = {}
     for key, value in distributions.items():
         its = _check(name)
-        one = _distribution(key, value, its)
+        distribution = _distribution(key, value, its)
         check.findings += its.findings
-        if one is not None and not its.failed:
-            found[key] = one
-    if sum(len(one.tools) for one in found.values()) > MAX_TOOLS:
+        if distribution is not None and not its.failed:
+            found[key] = distribution
+    if sum(len(distribution.tools) for distribution in found.values()) > MAX_TOOLS:
         check.fault("/distributions", f"the adoption file has more than {MAX_TOOLS:,} tools", fix=remove)
         return AdoptedFile(), check.findings
     return AdoptedFile(found), check.findings

@@ -58,7 +58,7 @@ class DefinitionsNow:
         if module not in self._modules:
             self._modules[module] = {}
             if self._may_parse():
-                self._modules[module] = {found.entry: found for found in tools_in(module, package)}
+                self._modules[module] = {tool.entry: tool for tool in tools_in(module, package)}
         return self._modules[module]
 
     def _read(self, tool: AdoptedTool, package: Package) -> SourceTool | None:

@@ -250,7 +250,7 @@ def _needs(required: list[Requirement], extra: str) -> Iterator[tuple[str, str]]
     for needed in _in_force(required, extra):
         target = normalise(needed.name)
         yield target, ""
-        yield from ((target, one) for one in sorted(needed.extras))
+        yield from ((target, extra) for extra in sorted(needed.extras))
 
 
 # Check a tool's requirements on this machine without importing the tool or its requirements.
@@ -324,7 +324,7 @@ def _full_requirement(text: str, seen: Scan) -> str | None:
         return None
     lacking = _installed(requirement.name, str(requirement.specifier), text, seen)
     return lacking or next(
-        filter(None, (_extra(requirement.name, one, text, seen) for one in requirement.extras)), None
+        filter(None, (_extra(requirement.name, extra, text, seen) for extra in requirement.extras)), None
     )
 
 
@@ -337,7 +337,7 @@ def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
     if normalise(extra) not in provided:
         return f"the distribution {text!r}, which has no extra {extra!r}"
     try:
-        needs = [Requirement(one) for one in installed.requires or ()]
+        needs = [Requirement(require) for require in installed.requires or ()]
     except InvalidRequirement as error:
         return f"the distribution {text!r}, whose own requirements cannot be read ({str(error).splitlines()[0]})"
     for needed in needs:

@@ -376,7 +376,7 @@ def _garbage(raw: bytes) -> int | None:
 
 def _group_lines(text: str, name: str, file: str, findings: list[Finding], group: str) -> list[EntryPoint]:
     section = None
-    found = []
+    entry_points = []
     for number, written in enumerate(text.splitlines(), start=1):
         line = written.strip()
         if not line or line.startswith("#"):
@@ -396,5 +396,5 @@ def _group_lines(text: str, name: str, file: str, findings: list[Finding], group
             message = f"a line in the entry_points.txt of '{name}' {fault}: {line[:80]!r}"
             findings.append(Finding(BAD_ENTRY_POINTS, message, Where(file, number)))
         elif section == group:
-            found.append(EntryPoint(key.strip(), value.strip(), number))
-    return found
+            entry_points.append(EntryPoint(key.strip(), value.strip(), number))
+    return entry_points

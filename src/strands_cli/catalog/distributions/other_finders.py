@@ -27,12 +27,12 @@ def scan_archive(archive: str, seen: Scan) -> None:
             return
         with zipfile.ZipFile(archive) as opened:
             seen.listings[archive] = frozenset(name.partition("/")[0] for name in opened.namelist())
-        found = list(MetadataPathFinder.find_distributions(DistributionFinder.Context(path=[archive])))
+        distributions = list(MetadataPathFinder.find_distributions(DistributionFinder.Context(path=[archive])))
     except Exception as error:  # noqa: BLE001 - a damaged archive must not hide other distributions
         message = f"{archive} cannot be read ({error})"
         seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(archive), severity="warning"))
         return
-    _add_all(found, archive, seen)
+    _add_all(distributions, archive, seen)
 
 
 def scan_finders(seen: Scan) -> None:

@@ -35,10 +35,10 @@ def keeps_definition(decorator: ast.expr, names: ModuleNames) -> bool:
         return f"{names.meaning(called.value.id)}.{called.attr}" in _STANDARD
     if not isinstance(called, ast.Name):
         return False
-    found = names.function(called.id)
-    if found is None:
+    function = names.function(called.id)
+    if function is None:
         return names.meaning(called.id) in _STANDARD
-    made, where = found
+    made, where = function
     if isinstance(decorator, ast.Call):  # a function that returns the decorator
         inner = _returned(made)
         return inner is not None and _wraps(inner, where)
@@ -125,9 +125,9 @@ class DefinedTools:
 
     def _changing(self, node: Function, decorator: ast.expr) -> Iterator[str | None]:
         """Yield the decorators that may change what `@tool` describes: those above it, and below it unknown ones."""
-        place = node.decorator_list.index(decorator)
-        above, below = node.decorator_list[:place], node.decorator_list[place + 1 :]
-        for one in (*above, *(one for one in below if not keeps_definition(one, self.names))):
+        index = node.decorator_list.index(decorator)
+        above, below = node.decorator_list[:index], node.decorator_list[index + 1 :]
+        for one in (*above, *(node for node in below if not keeps_definition(node, self.names))):
             if decorator_name(one) != "tool_metadata":
                 yield decorator_name(one)
 
@@ -215,7 +215,7 @@ def _stated(node: ast.ClassDef, word: str, source: SourceModule) -> ast.expr | N
     value: ast.expr | None = None
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name == word:
-            body = [one for one in part.body if not isinstance(one, ast.Expr)]
+            body = [node for node in part.body if not isinstance(node, ast.Expr)]
             value = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
         elif word in bound_names(part):
             value = part.value if isinstance(part, (ast.Assign, ast.AnnAssign)) else None
@@ -236,7 +236,7 @@ def _metadata(node: Function | ast.ClassDef) -> dict[str, Any]:
 
 def _has_literal_metadata(node: Function) -> bool:
     metadata = [one for one in node.decorator_list if decorator_name(one) == "tool_metadata"]
-    keywords = [keyword for one in metadata if isinstance(one, ast.Call) for keyword in one.keywords]
+    keywords = [keyword for node in metadata if isinstance(node, ast.Call) for keyword in node.keywords]
     return all(keyword.arg and literal(keyword.value) is not None for keyword in keywords)
 
 

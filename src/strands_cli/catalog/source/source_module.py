@@ -335,8 +335,8 @@ class SourceModule:
 
     def definition(self, name: str) -> ast.AST | None:
         """Return the last statement at top level that binds the name."""
-        found = self._bindings.get(name)
-        return found[-1] if found else None
+        nodes = self._bindings.get(name)
+        return nodes[-1] if nodes else None
 
     def binds_once(self, name: str) -> bool:
         """Return whether one statement at top level binds the name, and none elsewhere may change it."""
@@ -351,11 +351,11 @@ class SourceModule:
     @cached_property
     def _bindings(self) -> dict[str, list[ast.stmt]]:
         """The statements at top level that bind each name, in order."""
-        found: dict[str, list[ast.stmt]] = {}
+        bindings: dict[str, list[ast.stmt]] = {}
         for node in self.tree.body:
             for name in dict.fromkeys(bound_names(node)):
-                found.setdefault(name, []).append(node)
-        return found
+                bindings.setdefault(name, []).append(node)
+        return bindings
 
     @cached_property
     def _stored(self) -> tuple[set[str], set[str]]:

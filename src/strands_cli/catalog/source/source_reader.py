@@ -133,7 +133,7 @@ def why_no_tool(module: str, attribute: str | None, read_module: ReadModule) -> 
 def _without_function(source: SourceModule, spec: dict[str, object]) -> tuple[str, int] | None:
     name, node = spec.get("name"), source.value("TOOL_SPEC")
     names = [one for one in (name, source.module.rpartition(".")[2]) if isinstance(one, str)]
-    if node is None or binds_unseen(source.tree) or any(source.definition(one) is not None for one in names):
+    if node is None or binds_unseen(source.tree) or any(source.definition(name) is not None for name in names):
         return None
     return f"its TOOL_SPEC names '{name}', and the module has no function of that name", node.lineno
 
@@ -189,10 +189,10 @@ def tools_of_module(module: str, read_module: ReadModule) -> list[SourceTool]:
     if source is None:
         return []
     listed = _Listed(DefinedTools(ModuleNames(source, read_module), of_sdk=True))
-    found = sorted(listed.tools(), key=lambda one: (one.line or 0, one.entry))
+    tools = sorted(listed.tools(), key=lambda one: (one.line or 0, one.entry))
     # Of two definitions of one name in a module the later one stays.
-    last = {one.entry: one for one in found}
-    return [one for one in found if last[one.entry] is one]
+    last = {tool.entry: tool for tool in tools}
+    return [tool for tool in tools if last[tool.entry] is tool]
 
 
 def _read_module_tool(module: str, open_named: OpenNamed) -> SourceTool:
@@ -250,8 +250,8 @@ def _imported_tool(
     target, original = source.imported(node, name)
     if target is None or target.partition(".")[0] != source.module.partition(".")[0]:
         return UNKNOWN
-    found = _follow(target, original, open_named, MAX_HOPS)
-    return found if found.kind == "function" else UNKNOWN
+    tool = _follow(target, original, open_named, MAX_HOPS)
+    return tool if tool.kind == "function" else UNKNOWN
 
 
 def _from_specs(tools: DefinedTools) -> SourceTool:
@@ -259,7 +259,7 @@ def _from_specs(tools: DefinedTools) -> SourceTool:
     source = tools.source
     node = source.value("TOOL_SPECS")
     listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
-    members = tuple(tools.of_spec(one, "TOOL_SPECS") for one in listed)
+    members = tuple(tools.of_spec(node, "TOOL_SPECS") for node in listed)
     if node is None or not members or any(member.name is None for member in members):
         return SourceTool(file=source.file, line=1, members=None)
     return SourceTool(kind="suite", file=source.file, line=node.lineno, members=members)
@@ -309,7 +309,7 @@ class _Listed:
         """Yield the tools of specs, then those of functions and classes."""
         specified = list(self._specified())
         yield from specified
-        taken = {found.name for found in specified}
+        taken = {tool.name for tool in specified}
         for node in _top_level(self._source.tree.body):
             if isinstance(node, ast.ClassDef):
                 yield from self._of_class(node)
@@ -327,16 +327,16 @@ class _Listed:
         )
 
     def _of_class(self, node: ast.ClassDef) -> Iterator[SourceTool]:
-        found = self._defined.of_class(node)
-        if found.kind == "class":
-            yield replace(found, name=node.name)
-        elif found.kind == "agent_tool" and None not in (found.name, found.description, found.input_schema):
-            yield found
-        elif found.kind == "agent_tool":
+        tool = self._defined.of_class(node)
+        if tool.kind == "class":
+            yield replace(tool, name=node.name)
+        elif tool.kind == "agent_tool" and None not in (tool.name, tool.description, tool.input_schema):
+            yield tool
+        elif tool.kind == "agent_tool":
             unknown = ("an AgentTool states its name and its input only after loading",)
-            yield replace(found, name=node.name, unknown=unknown)
-        elif found.kind == "provider":
-            yield replace(found, name=node.name, unknown=("its tools are known only after loading",))
+            yield replace(tool, name=node.name, unknown=unknown)
+        elif tool.kind == "provider":
+            yield replace(tool, name=node.name, unknown=("its tools are known only after loading",))
 
     def _specified(self) -> Iterator[SourceTool]:
         """Yield the tools of `TOOL_SPEC` and `TOOL_SPECS`."""
@@ -356,7 +356,7 @@ class _Listed:
         if None in (tool.name, tool.description, tool.input_schema):
             return replace(tool, unknown=("its tool spec is code",))
         names = (tool.name or "", self._source.module.rpartition(".")[2])
-        if any(self._source.function(one) is not None for one in names):
+        if any(self._source.function(name) is not None for name in names):
             return tool
         return replace(tool, unknown=("its module may not have a function of the name in the spec",))
 

@@ -144,7 +144,7 @@ class ModuleNames:
         """Return the full name of what another module made (`typing.Optional`), or what a name is bound to, if sure."""
         node = self.source.definition(name)
         if isinstance(node, ast.Import):
-            return next((one.name for one in node.names if (one.asname or one.name) == name), None)
+            return next((alias.name for alias in node.names if (alias.asname or alias.name) == name), None)
         if isinstance(node, ast.ImportFrom):
             target, original = self.source.imported(node, name)
             if target is None:
@@ -308,8 +308,8 @@ def _union(nodes: list[ast.expr], names: Names, depth: int) -> dict[str, Any]:
     """Return `anyOf` of the parts, those of inner unions among them, each once."""
     choices: dict[str, dict[str, Any]] = {}
     for node in nodes:
-        found = schema_of(node, names, depth + 1)
-        for choice in found["anyOf"] if set(found) == {"anyOf"} else [found]:
+        schema = schema_of(node, names, depth + 1)
+        for choice in schema["anyOf"] if set(schema) == {"anyOf"} else [schema]:
             choices.setdefault(canonical_json(choice), choice)
     if len(choices) == 1:
         return next(iter(choices.values()))
@@ -329,10 +329,10 @@ def _literal(node: ast.expr, parts: list[ast.expr]) -> dict[str, Any]:
 def _meaning(node: ast.expr, names: Names) -> str | tuple[ast.expr, Names] | None:
     """Return the full name of a type, the expression of an alias with its names, or None if neither is sure."""
     if isinstance(node, ast.Name):
-        found = names.meaning(node.id)
-        if isinstance(found, tuple):
-            return found
-        name = found
+        meaning = names.meaning(node.id)
+        if isinstance(meaning, tuple):
+            return meaning
+        name = meaning
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         owner = names.meaning(node.value.id)
         name = f"{owner}.{node.attr}" if isinstance(owner, str) else None
@@ -480,13 +480,13 @@ def _descriptions(node: Function) -> dict[str, str]:
         parsed = docstring_parser.parse(inspect.cleandoc(text))
     except (docstring_parser.ParseError, ValueError, RecursionError):
         return {}
-    return {one.arg_name: one.description for one in parsed.params if one.description}
+    return {param.arg_name: param.description for param in parsed.params if param.description}
 
 
 def _clean(schema: dict[str, Any], *, is_required: bool) -> dict[str, Any]:
     """Return a property as the SDK offers it: without what it drops, and an optional one without `null`."""
     choices = schema.get("anyOf", ())
-    if not is_required and len(choices) == 2 and any(one.get("type") == "null" for one in choices):
-        inner: dict[str, Any] = next((one for one in choices if one.get("type") != "null"), {})
+    if not is_required and len(choices) == 2 and any(choice.get("type") == "null" for choice in choices):
+        inner: dict[str, Any] = next((choice for choice in choices if choice.get("type") != "null"), {})
         schema = {key: value for key, value in schema.items() if key != "anyOf"} | inner
     return {key: value for key, value in schema.items() if key != "additionalProperties"}

@@ -18,7 +18,7 @@ def age_in_seconds(text: str, option: str) -> float:
     Raises:
         UsageError: The text is not an age.
     """
-    found = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", text)
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", text)
+    if match is None:
         raise UsageError(f"{option} {text!r} is not an age", fix="write a number with s, m, h, d or w: 30d")
-    return int(found[1]) * _SECONDS[found[2] or "d"]
+    return int(match[1]) * _SECONDS[match[2] or "d"]

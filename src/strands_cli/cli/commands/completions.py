@@ -172,7 +172,7 @@ def artifacts(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
     with _store(typed) as store:
         run = store.find(typed["run"] or typed["words"][0])
         with contextlib.closing(store.open(run, hold=False)) as journal:
-            yield from (one.path for one in artifacts_of(journal, with_texts=False).files)
+            yield from (file.path for file in artifacts_of(journal, with_texts=False).files)
 
 
 @completer

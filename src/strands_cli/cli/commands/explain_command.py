@@ -168,7 +168,7 @@ def policy_document(
         say_findings(error.findings)
         denied = {"effect": "deny", "rule": error.message}
         broken = {"name": ref, "load": denied, "call": denied, "rules": [], "changes": ["correcting the policy file"]}
-        return {"tools": [broken], "files": places, "findings": [found.as_dict() for found in error.findings]}
+        return {"tools": [broken], "files": places, "findings": [finding.as_dict() for finding in error.findings]}
     say_findings(policy.findings)
     installation = dataclasses.replace(installation, policy=policy)
     planned = app.plan(spec, RunRequest(policy=policy_file), installation) if spec else None

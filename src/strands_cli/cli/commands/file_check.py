@@ -43,10 +43,10 @@ def files_in(folder: str) -> list[FoundFile]:
     Raises:
         UsageError: The folder cannot be read, or there is none of them in it.
     """
-    found = [FoundFile(str(path), kind) for path in _yaml_below(folder) if (kind := _kind(path)) is not None]
-    if not found:
+    files = [FoundFile(str(path), kind) for path in _yaml_below(folder) if (kind := _kind(path)) is not None]
+    if not files:
         raise UsageError(f"there is no workflow and no agent in {folder}", fix="name a file, or another folder")
-    return found
+    return files
 
 
 def _yaml_below(folder: str) -> Iterator[Path]:
@@ -117,8 +117,8 @@ def _checked(name: str) -> Iterator[Checked]:
         yield _check(name)
         return
 
-    for one in files_in(name):
-        yield check_agent_file(one.name) if one.kind == "agent" else _check(one.name)
+    for file in files_in(name):
+        yield check_agent_file(file.name) if file.kind == "agent" else _check(file.name)
 
 
 def check_agent_file(name: str) -> Checked:

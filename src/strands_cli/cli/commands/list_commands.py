@@ -215,9 +215,9 @@ def _source(one: Listed) -> dict[str, Any]:
 
 
 def _source_lines(one: Listed) -> Iterator[str]:
-    found = _source(one)
+    source = _source(one)
     yield one_line(f"defined: {one.file.path}")
-    yield one_line(f"registered: the entry point {found['entry_point']} of {found['group']}")
-    origin = f" from {found['url']}" if found["url"] else ""
-    commit = f" at {found['commit']}" if found["commit"] else ""
-    yield one_line(f"installed: {found['install']}{origin}{commit} ({found['record']})")
+    yield one_line(f"registered: the entry point {source['entry_point']} of {source['group']}")
+    origin = f" from {source['url']}" if source["url"] else ""
+    commit = f" at {source['commit']}" if source["commit"] else ""
+    yield one_line(f"installed: {source['install']}{origin}{commit} ({source['record']})")

@@ -211,8 +211,8 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
         old = None
     known = old.servers if old is not None else {}
     now = {
-        name: one._replace(tools=known[name].tools) if name in known else one
-        for name, one in servers_without_tools(plans).items()
+        name: server._replace(tools=known[name].tools) if name in known else server
+        for name, server in servers_without_tools(plans).items()
         if name in known or not writes
     }
     if unseen := sorted({*servers_without_tools(plans)} - {*known}):
@@ -237,12 +237,12 @@ def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bo
         message = f"there is no {file.name} in {folder}"
         fix = f"make it: {_lock_again(spec)}"
         raise Denied(message, findings=[Finding(LOCK_MISSING, message, Where(str(file)), fix)])
-    found = compare_locks(old, now)
+    differences = compare_locks(old, now)
     if as_json:
-        print_json(_document(file, now, found, written=False))
+        print_json(_document(file, now, differences, written=False))
     else:
-        print_result("\n".join(_lines(found)) if found else f"{file}: nothing differs, {_counted(now)}")
-    if found and check:
+        print_result("\n".join(_lines(differences)) if differences else f"{file}: nothing differs, {_counted(now)}")
+    if differences and check:
         if not as_json:
             say(f"when you have reviewed the change: {_lock_again(spec)} --update NAME")
         return ExitCode.DENIED
@@ -264,12 +264,12 @@ def _write(folder: Path, now: Lock, update: Sequence[str], *, as_json: bool) -> 
             raise
     wanted = now if not update else _updated(old or Lock(), now, update)
     written = _replace(file, render_lock(wanted))
-    found = compare_locks(old, wanted) if old is not None else []
+    differences = compare_locks(old, wanted) if old is not None else []
     if as_json:
-        print_json(_document(file, wanted, found, written=written))
+        print_json(_document(file, wanted, differences, written=written))
     else:
         end = f"wrote {file}: {_counted(wanted)}" if written else f"{file} is up to date: {_counted(wanted)}"
-        print_result("\n".join([*_lines(found), end]))
+        print_result("\n".join([*_lines(differences), end]))
     return ExitCode.OK
 
 
@@ -293,7 +293,7 @@ def _updated_one(old: Lock, now: Lock, name: str) -> Lock:
         for part in ("distributions", "modules", "servers", "workflows")
     }
     # A package that is locked again is run here by the names of its workflows.
-    named = {key: one for key, one in now.workflows.items() if key.startswith(f"{wanted}/")}
+    named = {key: workflow for key, workflow in now.workflows.items() if key.startswith(f"{wanted}/")}
     return old._replace(**{**parts, "workflows": {**parts["workflows"], **named}})
 
 
@@ -310,7 +310,7 @@ def _replace(file: Path, text: str) -> bool:
 
 
 def _lines(found: Sequence[Difference]) -> list[str]:
-    return [f"{'unlisted' if one.unlisted else 'changed'}: {one.message}" for one in found]
+    return [f"{'unlisted' if difference.unlisted else 'changed'}: {difference.message}" for difference in found]
 
 
 def _counted(lock: Lock) -> str:
@@ -332,19 +332,19 @@ def _document(file: Path, lock: Lock, found: Sequence[Difference], *, written: b
         "written": written,
         "distributions": [
             {
-                "name": one.name,
-                "version": one.version,
-                "editable": one.editable,
-                "publisher": one.publisher.as_dict() if one.publisher is not None else None,
-                "tools": sorted(one.tools),
+                "name": distribution.name,
+                "version": distribution.version,
+                "editable": distribution.editable,
+                "publisher": distribution.publisher.as_dict() if distribution.publisher is not None else None,
+                "tools": sorted(distribution.tools),
             }
-            for one in lock.distributions.values()
+            for distribution in lock.distributions.values()
         ],
         "modules": sorted(lock.modules),
         "servers": [
-            {"name": one.name, "reached_by": one.reached_by, "tools": sorted(one.tools)}
-            for one in lock.servers.values()
+            {"name": server.name, "reached_by": server.reached_by, "tools": sorted(server.tools)}
+            for server in lock.servers.values()
         ],
         "workflows": sorted(lock.workflows),
-        "differences": [one.as_dict() for one in found],
+        "differences": [difference.as_dict() for difference in found],
     }

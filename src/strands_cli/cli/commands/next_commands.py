@@ -127,7 +127,11 @@ def explain_ending(error: StrandsCliError, place: StorePlace, run_id: str) -> li
 
 def _after_time(questions: Sequence[Mapping[str, Any]], run_id: str, place: StorePlace) -> Iterator[str]:
     """Yield the command that takes the default of a gate, with the time after which it does so."""
-    timed = [one for one in questions if one.get("default") is not None and one.get("timeout_s") is not None]
+    timed = [
+        question
+        for question in questions
+        if question.get("default") is not None and question.get("timeout_s") is not None
+    ]
     for one in sorted(timed, key=lambda one: float(one["timeout_s"]))[:1]:
         answer = one_line(f"after {one['timeout_s']:g} s it answers {one['key']}: {one['default']}")
         yield f"{command('resume', run_id, store=place)}   # {answer}"

@@ -42,8 +42,8 @@ class StoreOptions:
         """
         from strands_cli.engine.stored_runs.opened_store import store_at
 
-        with closing(store_at(self.place)) as found:
-            yield found
+        with closing(store_at(self.place)) as store:
+            yield store
 
 
 # The store that no option names, as the default of such a parameter of a command.

@@ -206,7 +206,7 @@ def _tool_document(tool: PlannedTool) -> dict[str, Any]:
         "rule": tool.decision.rule,
         "conditional": [
             *_for_reading(tool),
-            *({"effect": one.effect, "pattern": one.pattern, "rule": one.words} for one in tool.conditional),
+            *({"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words} for rule in tool.conditional),
         ],
         **({"server": tool.server.id, "known_after_start": tool.member is None} if isinstance(tool, McpTool) else {}),
         **({"made_of": [_tool_document(part) for part in parts_of(tool)]} if tool.is_composed else {}),

@@ -73,15 +73,19 @@ def _policy() -> tuple[Policy, tuple[Any, ...]]:
 
 def _table(plugins: Sequence[Plugin]) -> list[str]:
     rows = [("distribution", "version", "source", "tools", "hooks", "status")]
-    for one in plugins:
-        on = "on, may allow" if one.hooks_may else "on" if one.hooks_on else "off"
-        hooks = on if one.hooks else "-"
-        tools = str(one.tool_count) if one.tools else "-"
-        rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
+    for plugin in plugins:
+        on = "on, may allow" if plugin.hooks_may else "on" if plugin.hooks_on else "off"
+        hooks = on if plugin.hooks else "-"
+        tools = str(plugin.tool_count) if plugin.tools else "-"
+        rows.append((plugin.name, plugin.version or "?", ",".join(plugin.sources) or "-", tools, hooks, plugin.status))
     lines = table(rows)
-    lines += [f"{one.name} provides the {', '.join(one.packaged)}" for one in plugins if one.packaged]
-    lines += [f"{one.name} {', '.join(dict.fromkeys(part.adds for part in one.parts))}" for one in plugins if one.parts]
-    lines += [f"{one.name} is published by {one.publisher}" for one in plugins if one.publisher is not None]
+    lines += [f"{plugin.name} provides the {', '.join(plugin.packaged)}" for plugin in plugins if plugin.packaged]
+    lines += [
+        f"{plugin.name} {', '.join(dict.fromkeys(part.adds for part in plugin.parts))}"
+        for plugin in plugins
+        if plugin.parts
+    ]
+    lines += [f"{plugin.name} is published by {plugin.publisher}" for plugin in plugins if plugin.publisher is not None]
     return lines
 
 

@@ -158,8 +158,10 @@ def _call_declared(
         require_trust_in(declared.declared_in)
     planned = app.plan(call_workflow(name, settings, declared.declared_in), request)
     # The input of the planned step is empty, see `call_workflow`; the typed one is checked by the call.
-    findings = [one for one in planned.findings if not (one.where and one.where.pointer.startswith(_STEP_INPUT))]
-    planned = replace(planned, findings=tuple(_in_file(one, declared.declared_in) for one in findings))
+    findings = [
+        finding for finding in planned.findings if not (finding.where and finding.where.pointer.startswith(_STEP_INPUT))
+    ]
+    planned = replace(planned, findings=tuple(_in_file(finding, declared.declared_in) for finding in findings))
     if not has_errors(planned.findings):  # with errors, all of them are part of the error
         say_findings(planned.findings)
     from strands_cli.agents.execution import call_declared
@@ -303,8 +305,8 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
     require_trust_in(spec)
     plan = app.plan(call_workflow("mcp:all", declared_in=spec) if is_client_file else spec, RunRequest(tell=say))
     with captured_logs(say):
-        found = run_to_end(lambda: ask_servers(plan))
-    rows = list(_rows(plan, found))
+        run = run_to_end(lambda: ask_servers(plan))
+    rows = list(_rows(plan, run))
     if as_json:
         print_json({"tools": rows, "findings": []})
         return
@@ -361,21 +363,21 @@ def import_servers(
     document = read_document(file)
     if not has_client_servers(document):
         raise UsageError(f"{file} has no `mcpServers`", fix="name a file of MCP servers of another client")
-    found = imported_servers(document)
+    servers = imported_servers(document)
     if as_json:
-        print_json(found.sections)
+        print_json(servers.sections)
     else:
         dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # for files with thousands of servers
-        print_result(yaml.dump(dict(found.sections), Dumper=dumper, sort_keys=False, allow_unicode=True))
-    for name, place in found.hidden.items():
+        print_result(yaml.dump(dict(servers.sections), Dumper=dumper, sort_keys=False, allow_unicode=True))
+    for name, place in servers.hidden.items():
         say(one_line(f"warning: {place} looks like a secret and is not copied; ${{secrets.{name}}} takes its place"))
-    for secret in found.sections.get("env", {}).get("secrets", ()):
+    for secret in servers.sections.get("env", {}).get("secrets", ()):
         say(one_line(f"the secret {secret['key']} comes from the environment: export {secret['key']}=..."))
-    for note in found.notes:
+    for note in servers.notes:
         say(one_line(note))
-    for what in found.to_do:
+    for what in servers.to_do:
         say(one_line(f"to do: {what}"))
-    return ExitCode.INVALID if found.to_do else ExitCode.OK
+    return ExitCode.INVALID if servers.to_do else ExitCode.OK
 
 
 @dataclass(frozen=True, slots=True)

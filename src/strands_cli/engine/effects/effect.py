@@ -70,26 +70,26 @@ class Effect:
         self._journal = journal
         self._clock = clock
         self._repeatable = spec.repeatable
-        known = journal.row(spec.key)
+        row = journal.row(spec.key)
         digest = digest_of(spec.input)
-        self.is_repeated = known is not None
+        self.is_repeated = row is not None
         self.recorded: Row | None = None
         self.begun_with: Any = None
         self.waiting_since: float | None = None
         self.waits_for: Mapping[str, Any] = {}
         self.failure: str | None = None
-        self.retries = known is not None and _failed_before(known)
-        if known is not None and not (known.status == "done" and spec.is_void(known)):
-            self._compare(known, digest)
-        attempt = known.attempt + 1 if known else 1
-        self._kept: dict[str, Any] = known.as_replaced() if known is not None and self.recorded is None else {}
-        if known is not None and self.recorded is None and WITHOUT in known.detail:
-            self._kept[WITHOUT] = known.detail[WITHOUT]
+        self.retries = row is not None and _failed_before(row)
+        if row is not None and not (row.status == "done" and spec.is_void(row)):
+            self._compare(row, digest)
+        attempt = row.attempt + 1 if row else 1
+        self._kept: dict[str, Any] = row.as_replaced() if row is not None and self.recorded is None else {}
+        if row is not None and self.recorded is None and WITHOUT in row.detail:
+            self._kept[WITHOUT] = row.detail[WITHOUT]
         if self.retries and spec.kind == "step":
             self._kept[RETRIES] = True
         self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt, detail=self._kept)
-        if known is not None and self._kept:
-            self._row = dataclasses.replace(self._row, usage=known.usage, cost=known.cost)
+        if row is not None and self._kept:
+            self._row = dataclasses.replace(self._row, usage=row.usage, cost=row.cost)
 
     def _compare(self, known: Row, digest: str) -> None:
         if known.status == "done":

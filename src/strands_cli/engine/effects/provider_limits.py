@@ -52,8 +52,8 @@ class Rate:
         Raises:
             UsageError: The text is not a rate.
         """
-        if found := _RATE.fullmatch(text):
-            return cls(int(found[1]), _SECONDS[found[2]])
+        if match := _RATE.fullmatch(text):
+            return cls(int(match[1]), _SECONDS[match[2]])
         near = _NEARLY.fullmatch(text)
         unit = near["unit"][:1].lower() if near else ""
         fix = "write a number and s, m, h or d, for example 60/m"

@@ -123,7 +123,7 @@ class StepScope:
         """Whether there is a limit on what this step may call or spend."""
         of_time = ("warn_threshold", "max_duration_s", "duration_s")
         limits = (self.limits.limits, *(budget.limits for budget in self._budgets))
-        own = any(value is not None for one in limits for name, value in one if name not in of_time)
+        own = any(value is not None for limit in limits for name, value in limit if name not in of_time)
         return own or (self.outer is not None and self.outer.is_limited)
 
     @property
@@ -315,7 +315,7 @@ class StepScope:
     def _has_followed(self, key: str) -> bool:
         """Return whether a model has been asked after a call of this step, so that it knows the result."""
         rows = [row.key for row in self._run.rows_below(self.key)]
-        return any(one.startswith(f"{self.key}/model.") for one in rows[rows.index(key) + 1 :])
+        return any(row.startswith(f"{self.key}/model.") for row in rows[rows.index(key) + 1 :])
 
     def count_nested(self, key: str) -> None:
         """Count what was spent inside a call whose result the journal has."""

@@ -195,8 +195,8 @@ def _calls_by_step(rows: list[Row], depth: int) -> dict[str, dict[int, int]]:
     """Return the index and the number of each tool call by its step; `depth` counts calls within calls."""
     steps: dict[str, dict[int, int]] = {}
     for place, row in enumerate(rows):
-        found = list(_CALL.finditer(row.key))[depth : depth + 1]
-        for match in found:
+        matches = list(_CALL.finditer(row.key))[depth : depth + 1]
+        for match in matches:
             steps.setdefault(row.key[: match.start()], {})[place] = int(match[1])
     return steps
 

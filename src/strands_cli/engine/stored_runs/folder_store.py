@@ -229,8 +229,8 @@ class FolderStore:
 
     def find(self, name: str) -> str:
         """Return the id of a run, by its id, the start of its id, or `last`."""
-        known = self._ids()
-        return named_run(name, known, self.place, lambda: self._newest(known))
+        ids = self._ids()
+        return named_run(name, ids, self.place, lambda: self._newest(ids))
 
     def _newest(self, known: Collection[str]) -> list[str]:
         """Return the id of the newest run; of those whose ids tell seconds apart only the latest are opened."""

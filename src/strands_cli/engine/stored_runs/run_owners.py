@@ -97,9 +97,11 @@ async def _reason(journal: StoredJournal) -> HoldLost:
     except RunRecordError as error:
         return HoldLost(error.message, fix=(error.fix or "").replace("resume RUN", f"resume {journal.run_id}"))
     shown = shlex.join(["strands", "runs", "show", journal.run_id, *journal.place.words])
-    asked = HoldLost(f"a person has stopped the run {journal.run_id} elsewhere", fix=f"see what became of it: {shown}")
-    asked.is_asked = True
-    return asked
+    hold_lost = HoldLost(
+        f"a person has stopped the run {journal.run_id} elsewhere", fix=f"see what became of it: {shown}"
+    )
+    hold_lost.is_asked = True
+    return hold_lost
 
 
 # The fact of a journal that has the name of the owner.

@@ -213,7 +213,7 @@ class RunSummary:
     @property
     def unknown_ends(self) -> Mapping[str, int]:
         """How many answers of models ended with a reason that is not known, by the reason."""
-        found = (one.row.detail.get(UNKNOWN_END_OF_ROW) for one in self.effects if one.row.kind == "model")
+        found = (effect.row.detail.get(UNKNOWN_END_OF_ROW) for effect in self.effects if effect.row.kind == "model")
         return Counter(str(one) for one in found if one)
 
     @property
@@ -221,7 +221,7 @@ class RunSummary:
         """How many requests to models had begun when the run ended; their providers may count them."""
         if self.run.status in ("running", "waiting"):
             return 0
-        return sum(one.row.kind == "model" and one.status == "started" for one in self.effects)
+        return sum(effect.row.kind == "model" and effect.status == "started" for effect in self.effects)
 
 
 def summary_of(journal: StoredJournal) -> RunSummary:
@@ -233,7 +233,7 @@ def summary_of(journal: StoredJournal) -> RunSummary:
     journal = journal.tolerant()
     run = run_of(journal)
     effects = [EffectSummary(row) for row in in_order_of_request(journal.rows())]
-    rows = [one.row for one in effects]
+    rows = [effect.row for effect in effects]
     written = row_of_artifacts(rows)
     return RunSummary(
         run=run,

@@ -207,7 +207,7 @@ def rows_before(journal: Journal, key: str, steps: Collection[str] = ()) -> list
         places = [len(rows)]
     if not places:
         keys = [row.key for row in rows]
-        steps = ", ".join(one for one in keys if "/" not in one)
+        steps = ", ".join(key for key in keys if "/" not in key)
         raise UsageError(f"the run has no {key}", fix=suggest(key, keys, f"its steps are: {steps}"))
     before = [row for row in rows[: places[0]] if row.status == "done" and not key.startswith(f"{row.key}/")]
     return [dataclasses.replace(row, detail={**row.detail, REUSED: True}) for row in before]

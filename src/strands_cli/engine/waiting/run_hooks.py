@@ -125,8 +125,8 @@ def ended_run(journal: StoredJournal, redact: Callable[[str], str]) -> RunEnded:
     summary = summary_of(journal)
     run, spent = summary.run, summary.spent
     denials = [
-        dataclasses.replace(one, rule=sendable(one.rule, redact), fix=one.fix and sendable(one.fix, redact))
-        for one in summary.denials
+        dataclasses.replace(denial, rule=sendable(denial.rule, redact), fix=denial.fix and sendable(denial.fix, redact))
+        for denial in summary.denials
     ]
     return RunEnded(
         run.id,

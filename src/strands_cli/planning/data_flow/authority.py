@@ -75,8 +75,8 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
         *(_of_path("folder", path, f"the mount {name}", plan, exact=path) for name, path in spec.env.mounts.items()),
         *(use for server in spec.tools.mcp for use in _of_server(server, plan)),
         *(
-            _reached(one.base_url, f"the executor {one.id}", canonical_json(one.sent))
-            for one in spec.tools.http_executors
+            _reached(executor.base_url, f"the executor {executor.id}", canonical_json(executor.sent))
+            for executor in spec.tools.http_executors
         ),
         *(use for _, entry in entries_of(spec) for use in _of_config(entry, plan)),
         *_of_runtime(plan),
@@ -133,8 +133,14 @@ def host_and_port(url: str) -> str:
 def _getting(spec: WorkflowSpec) -> list[tuple[str, tuple[str, ...]]]:
     """Return who gets secrets by the file, each with every text in which a secret may be named."""
     return [
-        *((f"the MCP server {one.id}", _texts([dict(one.env), dict(one.headers)])) for one in spec.tools.mcp),
-        *((f"the executor {one.id}", _texts([one.base_url, one.sent])) for one in spec.tools.http_executors),
+        *(
+            (f"the MCP server {server.id}", _texts([dict(server.env), dict(server.headers)]))
+            for server in spec.tools.mcp
+        ),
+        *(
+            (f"the executor {executor.id}", _texts([executor.base_url, executor.sent]))
+            for executor in spec.tools.http_executors
+        ),
         *((f"the tool {entry.as_ or entry.tool}", _texts(entry.config)) for _, entry in entries_of(spec)),
     ]
 
@@ -158,8 +164,8 @@ def _of_secret(secret: Secret, getting: list[tuple[str, tuple[str, ...]]], plan:
     if secret.source == "file":
         return replace(_of_path("file", path, by, plan, exact=exact), to=to)
     if secret.source == "command":
-        place = _found_program(_first_word(path), plan.base_dir)
-        return Use("program", path, by, to, asks=True, exact=exact, place=place, is_elsewhere=bool(place))
+        program = _found_program(_first_word(path), plan.base_dir)
+        return Use("program", path, by, to, asks=True, exact=exact, place=program, is_elsewhere=bool(program))
     if secret.source == "env":
         return Use("variable", secret.key, by, to, exact=exact)
     return Use("store", f"{secret.source} {'/'.join(filter(None, (path, secret.key)))}", by, to, exact=exact)
@@ -199,9 +205,9 @@ def _of_server(server: McpServer, plan: Plan) -> Iterator[Use]:
         return
     variables = f" (with the variables {', '.join(server.env)})" if server.env else ""
     folder = plan.spec.folder_of_servers(plan.base_dir)
-    place = _found_program(server.command or "", folder, server.env.get("PATH"))
+    program = _found_program(server.command or "", folder, server.env.get("PATH"))
     what = reached_by(server) + variables
-    yield Use("program", what, by, asks=True, exact=exact, place=place, is_elsewhere=bool(place))
+    yield Use("program", what, by, asks=True, exact=exact, place=program, is_elsewhere=bool(program))
 
 
 def _of_config(entry: ToolEntry, plan: Plan) -> Iterator[Use]:
@@ -229,8 +235,8 @@ def _of_runtime(plan: Plan) -> Iterator[Use]:
 def _of_notes(plan: Plan) -> Iterator[Use]:
     """Yield the file of notes: its text, of any author, is given to models."""
     if (notes := plan.spec.context_policy.notes) is not None:
-        place = os.path.realpath(Path.cwd() / notes.file)
-        yield Use("file", notes.file, "the notes, which its models read", place=place)
+        realpath = os.path.realpath(Path.cwd() / notes.file)
+        yield Use("file", notes.file, "the notes, which its models read", place=realpath)
 
 
 def _reached(url: str, by: str, exact: str) -> Use:

@@ -43,10 +43,10 @@ def check_combinations(plan: ResolvedWorkflow, document: Document) -> Iterator[F
 
 
 def _check(tools: Iterable[PlannedTool], who: str, pointer: str, document: Document) -> Iterator[Finding]:
-    found = combination_of(tools)
-    if not found:
+    combination = combination_of(tools)
+    if not combination:
         return
-    legs = "; ".join(f"{leg} ({', '.join(names)})" for leg, names in found.items())
+    legs = "; ".join(f"{leg} ({', '.join(names)})" for leg, names in combination.items())
     fix = f"give the tasks to two agents, or name the hosts that the tools may reach: config: {{{HOSTS}: [...]}}"
     yield Finding(RISKY_COMBINATION, f"{who} {legs}", document.where(pointer), fix, "warning")
 
@@ -203,12 +203,12 @@ class _Given:
     """The tools that bring something, of the steps whose data a step may be given."""
 
     def __init__(self, plan: ResolvedWorkflow) -> None:
-        placed = {one.key: one for one in plan.spec.pattern.placed}
+        placed = {step.key: step for step in plan.spec.pattern.placed}
         self._keys = list(placed)
-        self._bringing = {key: _usable_bringing(_tools_of(plan, one)) for key, one in placed.items()}
+        self._bringing = {key: _usable_bringing(_tools_of(plan, step)) for key, step in placed.items()}
         self._leading: dict[str, int] = {}
         # The agents whose answers those of other steps read as notes, also of earlier runs.
-        self._agents = {key for key, one in placed.items() if isinstance(one.step, AgentStep)}
+        self._agents = {key for key, step in placed.items() if isinstance(step.step, AgentStep)}
         self._notes = 0
         if not any(self._bringing.values()):
             return

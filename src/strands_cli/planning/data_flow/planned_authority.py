@@ -51,11 +51,11 @@ def foreign_place(plan: Plan) -> str:
     if plan.packaged:
         return f"is the file of a package, {plan.packaged}"
     # One without a file belongs to its folder: a text, standard input, or the workflow around one agent.
-    place = Path(os.path.realpath(plan.base_dir if plan.file.startswith("<") else plan.file))
+    path = Path(os.path.realpath(plan.base_dir if plan.file.startswith("<") else plan.file))
     root = project_root(Path.cwd())
-    if not place.is_relative_to(root):
+    if not path.is_relative_to(root):
         return f"is outside the project folder {root}"
-    return "is in a folder of installed packages" if is_installed(place.relative_to(root)) else ""
+    return "is in a folder of installed packages" if is_installed(path.relative_to(root)) else ""
 
 
 def is_installed(file: Path) -> bool:
@@ -73,8 +73,8 @@ def _differs_from_lock(plan: Plan, digest: str) -> bool:
 
     with suppress(StrandsCliError):  # a broken lock is reported where it is compared
         lock = read_lock(file)
-        known = lock.workflows.get(Path(plan.file).name) if lock is not None else None
-        return known is not None and known.authority != digest
+        workflow = lock.workflows.get(Path(plan.file).name) if lock is not None else None
+        return workflow is not None and workflow.authority != digest
     return False
 
 

@@ -116,13 +116,13 @@ class Trust:
         It covers the targets of their paths on this machine too: a moved link, or another program of that name that is
         found first, has no answer.
         """
-        found = self.authority
-        folder, places = os.path.realpath(self.plan.base_dir), list(found.places)
-        about = {"folder": folder, "authority": found.digest, "places": places}
+        authority = self.authority
+        folder, places = os.path.realpath(self.plan.base_dir), list(authority.places)
+        about = {"folder": folder, "authority": authority.digest, "places": places}
         if self.plan.packaged:  # one answer for each folder in which it is used, and after it is installed again
-            about = {"package": self.plan.packaged, "authority": found.digest, "places": places}
-        if found.foreign:
-            about["whole"] = found.whole
+            about = {"package": self.plan.packaged, "authority": authority.digest, "places": places}
+        if authority.foreign:
+            about["whole"] = authority.whole
         run_in = os.path.realpath(self.plan.spec.folder_of_servers(self.plan.base_dir))
         if self.plan.spec.tools.mcp and run_in != folder and not self.plan.packaged:
             about["directory"] = run_in

@@ -67,10 +67,10 @@ def packages_of(plan: ResolvedWorkflow, seen: Scan) -> dict[str, tuple[PackagedF
 
 
 def _files_of(plan: ResolvedWorkflow) -> Iterator[str]:
-    for one in (plan, *(inner.plan for inner in workflows_in(with_parts(plan.called())).values())):
-        yield from one.files
-        if not one.file.startswith("<"):
-            yield one.file
+    for workflow in (plan, *(inner.plan for inner in workflows_in(with_parts(plan.called())).values())):
+        yield from workflow.files
+        if not workflow.file.startswith("<"):
+            yield workflow.file
 
 
 def _is_in(file: str, folder: str) -> bool:
@@ -94,8 +94,8 @@ def with_packages(
 
     found = dict(distributions)
     for name, folders in packages.items():
-        one = lock_package(name, folders, seen, required.get(name, ()), (known or {}).get(name))
-        found[name] = found[name]._replace(documents=one.documents) if name in found else one
+        distribution = lock_package(name, folders, seen, required.get(name, ()), (known or {}).get(name))
+        found[name] = found[name]._replace(documents=distribution.documents) if name in found else distribution
     return found
 
 
@@ -244,8 +244,8 @@ def _vouched_workflow(plan: Plan) -> frozenset[str]:
     from strands_cli.planning.data_flow.workflow_trust import Trust
 
     lock, trust = read_lock(lock_file(plan.project)), Trust.of(plan)
-    known = lock.workflows.get(plan.packaged or Path(plan.file).name) if lock is not None else None
-    is_vouched = known is not None and known.authority == trust.authority.digest
+    workflow = lock.workflows.get(plan.packaged or Path(plan.file).name) if lock is not None else None
+    is_vouched = workflow is not None and workflow.authority == trust.authority.digest
     return frozenset({trust.locked_name}) if is_vouched else frozenset()
 
 
@@ -274,8 +274,8 @@ def check_servers(
         name = f"mcp:{server.id}"
         known = lock.servers.get(name)
         message = f"the lock does not have the MCP server {name}"
-        found = compare_reach(known, reached_by(server)) if known else [Difference(name, message, unlisted=True)]
-        findings += [lock_finding(difference, folder, f"{spec}--mcp ") for difference in found]
+        differences = compare_reach(known, reached_by(server)) if known else [Difference(name, message, unlisted=True)]
+        findings += [lock_finding(difference, folder, f"{spec}--mcp ") for difference in differences]
         if known is not None:
             pinned[server.id] = known
     return findings, pinned
@@ -321,17 +321,19 @@ def _compare_with_lock(
     from strands_cli.lock.package_documents import lock_distributions, lock_module
 
     # The files that state the requirements are locked too, so the names in the lock are still the right ones.
-    required = {name: one.requires for name, one in lock.distributions.items()}
+    required = {name: distribution.requires for name, distribution in lock.distributions.items()}
     distributions = lock_distributions(used.records, catalog, required)
     now: dict[str, LockedDistribution | LockedModule] = {
         **with_packages(distributions, used.packages, catalog.seen, required, lock.distributions),
         **{ref.canonical: lock_module(ref, folder, used.python_path) for ref in used.custom},
     }
     locked: dict[str, object] = {**lock.distributions, **lock.modules}
-    changed = {name: one for name, one in now.items() if locked.get(name) != one}
-    found = [change for name, one in changed.items() for change in _changes(lock, name, one, used)] if changed else []
-    vouched = now.keys() - {difference.owner for difference in found}
-    return [lock_finding(difference, folder, spec) for difference in found], frozenset(vouched)
+    changed = {name: module for name, module in now.items() if locked.get(name) != module}
+    differences = (
+        [change for name, module in changed.items() for change in _changes(lock, name, module, used)] if changed else []
+    )
+    vouched = now.keys() - {difference.owner for difference in differences}
+    return [lock_finding(difference, folder, spec) for difference in differences], frozenset(vouched)
 
 
 def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: Used) -> list[Difference]:
@@ -340,8 +342,8 @@ def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used
 
     if isinstance(now, LockedModule):
         return compare_module(lock.modules.get(name), now)
-    known = lock.distributions.get(name)
-    return compare_distribution(known, now, whole=False) if known else [_unknown(name, used, lock)]
+    distribution = lock.distributions.get(name)
+    return compare_distribution(distribution, now, whole=False) if distribution else [_unknown(name, used, lock)]
 
 
 def _unknown(name: str, used: Used, lock: Lock) -> Difference:
@@ -376,16 +378,20 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
     if any(finding.code == LOCK_BROKEN for finding in known):
         return []
     lock = read_lock(file)
-    gone = [one for one in (lock.distributions.values() if lock else ()) if one.name not in catalog.seen.records]
+    gone = [
+        distribution
+        for distribution in (lock.distributions.values() if lock else ())
+        if distribution.name not in catalog.seen.records
+    ]
     return [
         Finding(
             LOCK_CHANGED,
-            f"{one.name} {one.version or ''} is in the lock and is not installed",
-            place_in_lock(file, one.name),
+            f"{distribution.name} {distribution.version or ''} is in the lock and is not installed",
+            place_in_lock(file, distribution.name),
             # A lock comes with its workflow, and any person can register a name in an index.
             "read what it is, and install it in this version from a source that you trust",
         )
-        for one in gone
+        for distribution in gone
     ]
 
 
@@ -415,7 +421,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
         packages |= used.packages
         for ref in used.custom:
             modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))
-    required = required_distributions({*(one.distribution for one in records), *packages}, catalog.seen)
+    required = required_distributions({*(record.distribution for record in records), *packages}, catalog.seen)
     distributions = lock_distributions(records, catalog, required)
     distributions = with_packages(distributions, packages, catalog.seen, required)
     distributions = {

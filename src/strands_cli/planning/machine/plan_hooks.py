@@ -99,9 +99,9 @@ def check_plan(hooks: Hooks, plan: ResolvedWorkflow, document: Document) -> list
         return []
     agents = tuple(
         PlannedAgentFacts(
-            one.id, one.model.provider, one.model.model_id or "", tuple(tool.reference for tool in one.tools)
+            agent.id, agent.model.provider, agent.model.model_id or "", tuple(tool.reference for tool in agent.tools)
         )
-        for one in plan.agents.values()
+        for agent in plan.agents.values()
     )
     tools = tuple(dict.fromkeys(tool.reference for tool in plan.call_tools.values()))
     value = document.value if isinstance(document.value, dict) else {}

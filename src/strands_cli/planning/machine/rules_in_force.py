@@ -129,10 +129,12 @@ def _check_words(rule: Rule, installed: Installed, known: set[str]) -> Iterator[
             fitting
             and admits
             and is_bare(word)
-            and not any(one.distribution == meant_distribution(word) for one in fitting)
+            and not any(record.distribution == meant_distribution(word) for record in fitting)
         ):
             named_here = word.removeprefix("native:") if word in fitting[0].family_names else None
-            qualified = list(dict.fromkeys(f"{one.distribution}/{named_here or one.ref_name}" for one in fitting))
+            qualified = list(
+                dict.fromkeys(f"{record.distribution}/{named_here or record.ref_name}" for record in fitting)
+            )
             message = f"'{word}' names no distribution, and so admits no tool"
             yield Finding(BARE_TOOL_NAME, message, where_of(rule), f"write {', '.join(qualified[:4])}", "warning")
 

@@ -194,7 +194,7 @@ class ComposedTools:
         if document is None:
             return None
         loaded = load_spec(document, snapshot)
-        context.findings += [found for found in loaded.findings if found.code != UNDECLARED_VARIABLE]
+        context.findings += [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
         if loaded.valid is None:
             return None
         runtime = self.spec.runtime
@@ -227,7 +227,7 @@ class ComposedTools:
             self.context.report(FILE_UNREADABLE, reason, where, "correct the path")
             return None
         except InvalidInput as error:
-            self.context.findings += [replace(found, where=found.where or where) for found in error.findings]
+            self.context.findings += [replace(finding, where=finding.where or where) for finding in error.findings]
             return None
         return document
 

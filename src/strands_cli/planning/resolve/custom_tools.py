@@ -105,8 +105,8 @@ def tool_in(ref: ToolRef, folders: Sequence[str]) -> SourceTool | None:
 
 def secrets_in_source(ref: ToolRef, folders: Sequence[str]) -> tuple[str, ...]:
     """Return the secrets that the source of one tool declares; those of a class show when it is imported."""
-    found = tool_in(ref, folders)
-    names = json_object(found.strands_cli.get("capabilities")).get("secrets") if found and not found.members else None
+    tool = tool_in(ref, folders)
+    names = json_object(tool.strands_cli.get("capabilities")).get("secrets") if tool and not tool.members else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
 
 
@@ -115,19 +115,19 @@ def lacks(ref: ToolRef, folders: Sequence[str]) -> bool:
     from strands_cli.catalog.source.source_reader import lacks_tool
 
     try:
-        found = _source_of(str(ref.module), folders)
+        source = _source_of(str(ref.module), folders)
     except OSError:
         return False
-    return found is not None and ref.attribute is not None and lacks_tool(found[1], ref.attribute)
+    return source is not None and ref.attribute is not None and lacks_tool(source[1], ref.attribute)
 
 
 def class_of_method(ref: ToolRef, folders: Sequence[str]) -> str | None:
     """Return the reference to a class of tools, if a reference to custom Python names a method of it or no part."""
     owner, _, method = (ref.attribute or "").rpartition(".")
-    found = _read(str(ref.module), owner, folders) if owner else None
-    if found is None or found.kind != "class":
+    tool = _read(str(ref.module), owner, folders) if owner else None
+    if tool is None or tool.kind != "class":
         return None
-    is_member = any(member.name == method for member in found.members or ())
+    is_member = any(member.name == method for member in tool.members or ())
     return f"{ref.module}:{owner}" if is_member or lacks(ref, folders) else None
 
 
@@ -183,7 +183,7 @@ def report_folder(ref: ToolRef, where: Where, context: ResolveContext) -> None:
     """Report once that a module is in the workflow's folder, where Python does not look for it."""
     fix = _missing_folder(ref, context)
     message = f"the module '{ref.module}' is in the workflow's folder, where Python does not look for it"
-    if fix and message not in [found.message for found in context.findings]:
+    if fix and message not in [finding.message for finding in context.findings]:
         context.report(UNKNOWN_TOOL, message, where, fix)
 
 
@@ -236,17 +236,17 @@ def _check_source(ref: ToolRef, planned: PythonTool, entry: ToolEntry, where: Wh
         context.omit(UNKNOWN_TOOL, message, where, f"name the class, for all of its tools: {owner}")
         return False
     tools = tools_in(str(ref.module), python_folders(context))
-    found = tool_in(ref, python_folders(context)) if tools else None
-    is_missing = found is not None and found.line is None and ref.canonical not in tools
+    tool = tool_in(ref, python_folders(context)) if tools else None
+    is_missing = tool is not None and tool.line is None and ref.canonical not in tools
     if is_missing or lacks(ref, python_folders(context)):
         message = f"'{entry.tool}' names a tool that the module '{ref.module}' does not have"
         fix = suggest(ref.canonical, tools, f"it has: {', '.join(tools)}" if tools else "correct the name")
         context.omit(UNKNOWN_TOOL, message, where, fix)
         return False
-    if found is None:
+    if tool is None:
         return True
-    context.findings += found.check_words(str(ref.module))
-    if schema := found.catalogue.get("config_schema"):
+    context.findings += tool.check_words(str(ref.module))
+    if schema := tool.catalogue.get("config_schema"):
         context.check_config(replace(planned.record, config_schema=schema), entry.config, where)
     return True
 

@@ -37,10 +37,12 @@ def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Seq
     A distribution installed later that claims a family must not add tools to agents that name it.
     """
     known = [record for record in catalog.tools if record.family and record.usable]
-    found = [one for one in known if one.family == ref.name and ref.distribution in (None, one.distribution)]
-    owners = sorted({record.distribution for record in found})
+    records = [
+        record for record in known if record.family == ref.name and ref.distribution in (None, record.distribution)
+    ]
+    owners = sorted({record.distribution for record in records})
     if len(owners) == 1:
-        return found
+        return records
     if owners:
         names = " or ".join(f"native:{owner}/{ref.name}.*" for owner in owners)
         message = f"tools of the family '{ref.name}' come from {len(owners)} distributions"
@@ -50,7 +52,7 @@ def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Seq
     if elsewhere := sorted({record.distribution for record in known if record.family == ref.name}):
         names = " or ".join(f"'native:{owner}/{ref.name}.*'" for owner in elsewhere)
         fix = f"did you mean {names}?"
-    elif any(one.name == ref.name and one.members for one in catalog.tools):
+    elif any(tool.name == ref.name and tool.members for tool in catalog.tools):
         fix = f"{ref.name!r} is a tool that holds several, not a family: write {str(ref).removesuffix('.*')!r}"
     return Finding(UNKNOWN_TOOL, f"no installed tool has the family '{ref.name}' of '{ref}'", where, fix)
 
@@ -108,7 +110,7 @@ def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
         return python_tool(ref, name)
     if ref.kind == "native" and ref.member == FAMILY:
         family = require_family(ref, catalog)
-        names = ", ".join(one.ref_name for one in family)
+        names = ", ".join(record.ref_name for record in family)
         raise InvalidInput(f"'{name}' holds several tools: {names}", fix=f"name one: native:{family[0].ref_name}")
     record = catalog.resolve(ref)
     if record.members:
@@ -215,9 +217,9 @@ def _is_listed(entry: str, tool: PythonTool) -> bool:
     pattern, at, folder = entry.partition("@")
     if not names_custom(pattern, tool.reference):
         return False
-    place = Path(folder).expanduser()
+    path = Path(folder).expanduser()
     return not at or (
-        tool.folder is not None and place.is_absolute() and Path(tool.folder).is_relative_to(place.resolve())
+        tool.folder is not None and path.is_absolute() and Path(tool.folder).is_relative_to(path.resolve())
     )
 
 

@@ -240,11 +240,11 @@ class ToolResolver:
             message = f"'{entry.tool}' holds {len(found)} tools, so `as: {entry.as_}` names none of them"
             self.context.report(TWIN_TOOL_NAMES, message, where, f"name one: native:{found[0].ref_name}")
         refs = [
-            f"native:{one.distribution}/{one.ref_name}" + (f"@{ref.specifier}" if ref.specifier else "")
-            for one in found
+            f"native:{record.distribution}/{record.ref_name}" + (f"@{ref.specifier}" if ref.specifier else "")
+            for record in found
         ]
-        each = [entry.model_copy(update={"tool": one, "as_": None}) for one in refs]
-        return tuple(tool for one in each for tool in self._from_catalog(ToolRef.parse(one.tool), one, where))
+        each = [entry.model_copy(update={"tool": ref, "as_": None}) for ref in refs]
+        return tuple(tool for entry in each for tool in self._from_catalog(ToolRef.parse(entry.tool), entry, where))
 
     def _server_tool(self, ref: tuple[str, str], entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         return resolve_server_tool(ref, entry, where, self._servers, self.context)
@@ -328,14 +328,16 @@ class ToolResolver:
         except StrandsCliError as error:
             own = tools_in(ref.name, python_folders(self.context)) if ref.kind == "short" else ()
             fix = f"name its tool: {' or '.join(own)}" if own else None
-            self.context.findings += [replace(one, where=where, fix=fix or one.fix) for one in error.findings]
+            self.context.findings += [
+                replace(finding, where=where, fix=fix or finding.fix) for finding in error.findings
+            ]
             return ()
         if ref.kind == "legacy" and record.name in self.context.catalog.by_name:
             message = (
                 f"'{entry.tool}' is the name of an older collection; '{record.name}' of {record.distribution} is used"
             )
             self.context.report(LEGACY_TOOL, message, where, f"write native:{record.ref_name}", "warning")
-        self.context.findings += [replace(one, where=where) for one in record.deprecations]
+        self.context.findings += [replace(deprecation, where=where) for deprecation in record.deprecations]
         self.context.check_config(record, entry.config, where)
         if not record.members:
             return (self._installed(record, entry, where, entry.as_),)
@@ -347,7 +349,7 @@ class ToolResolver:
 
     def _installed(self, record: ToolRecord, entry: ToolEntry, where: Where, name: str | None = None) -> PlannedTool:
         # The record is kept with its tool, so that no other has its identity.
-        known = self._of_records.get(id(record))
-        if known is None:
-            known = self._of_records[id(record)] = installed_tool(record, self.context.catalog, entry.tool)
-        return self.context.decide(as_mentioned(known, entry.tool, name, entry.config), where)
+        tool = self._of_records.get(id(record))
+        if tool is None:
+            tool = self._of_records[id(record)] = installed_tool(record, self.context.catalog, entry.tool)
+        return self.context.decide(as_mentioned(tool, entry.tool, name, entry.config), where)

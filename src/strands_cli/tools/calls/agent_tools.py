@@ -356,10 +356,10 @@ class CheckedToolCaller:
     def _agent(self, loaded: LoadedTool, scope: StepScope) -> Agent:
         """Return an agent with the tools of the workflow; of a name that several have, the step's own."""
         by_name: dict[str, list[LoadedTool]] = {}
-        for one in (one for group in self._toolbox.tools.values() for one in group):
-            by_name.setdefault(one.planned.name.replace("-", "_"), []).append(one)
+        for tool in (tool for group in self._toolbox.tools.values() for tool in group):
+            by_name.setdefault(tool.planned.name.replace("-", "_"), []).append(tool)
         by_name[loaded.planned.name.replace("-", "_")] = [loaded]
-        offered = [found[0] for found in by_name.values() if len(found) == 1]
+        offered = [tools[0] for tools in by_name.values() if len(tools) == 1]
         tools = AgentTools(scope, offered, self._check, dict)
         agent = AgentOfStep(model=NoModel(), tools=tools.planned, name=scope.who, callback_handler=None)
         tools.join(agent)

@@ -180,17 +180,17 @@ def _content_of(path: str, workspace: Workspace) -> str | _Unseen | None:
     mount, _, rest = path.partition("/")
     base = workspace.mounts.get(mount[1:]) if mount.startswith("@") else None
     root = os.path.realpath(os.path.join(workspace.root, base or ""))  # noqa: PTH118
-    place = os.path.realpath(os.path.join(root, rest if base else path))  # noqa: PTH118
-    if not place.startswith(root.rstrip(os.sep) + os.sep):
+    realpath = os.path.realpath(os.path.join(root, rest if base else path))  # noqa: PTH118
+    if not realpath.startswith(root.rstrip(os.sep) + os.sep):
         return None
     try:
         # Looked at first: a pipe would wait for a writer.
-        found = os.stat(place)  # noqa: PTH116
+        found = os.stat(realpath)  # noqa: PTH116
         if not stat.S_ISREG(found.st_mode):
             return None
         if found.st_size > MAX_BYTES:
             return _Unseen(f"a file of {found.st_size} bytes, which is too large to compare")
-        content = Path(place).read_bytes()
+        content = Path(realpath).read_bytes()
     except (OSError, ValueError):
         return None
     try:

@@ -78,9 +78,9 @@ class OpenCall:
         if not self.effect.is_repeated:
             return
         for row in self.scope.run.rows_below(self.effect.key):
-            found = _PLACE.fullmatch(row.key.removeprefix(f"{self.effect.key}/"))
-            if found:
-                self._known[found[1], int(found[2])] = (found[3] or "", row.digest)
+            match = _PLACE.fullmatch(row.key.removeprefix(f"{self.effect.key}/"))
+            if match:
+                self._known[match[1], int(match[2])] = (match[3] or "", row.digest)
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
@@ -207,7 +207,9 @@ class OpenCall:
         """
         same = (name, digest_of(effect_input))
         numbers = sorted(number for one, number in self._known if one == kind)
-        equal = (one for one in numbers if self._known[kind, one] == same and (kind, one) not in self._claimed)
+        equal = (
+            number for number in numbers if self._known[kind, number] == same and (kind, number) not in self._claimed
+        )
         place = next(equal, numbers[-1] + 1 if numbers else 0)
         self._known[kind, place] = same
         self._claimed.add((kind, place))
@@ -284,7 +286,7 @@ def open_call(agent: Any = None, call: OpenCall | None = None) -> OpenCall | Non
     known = _OPEN.get() or call
     if known is not None or agent is None:
         return known
-    calls = [one for one in ALL if one.state.get("agent") is agent]
+    calls = [call for call in ALL if call.state.get("agent") is agent]
     return calls[0] if len(calls) == 1 else None
 
 

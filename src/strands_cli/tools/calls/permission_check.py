@@ -151,8 +151,8 @@ def _lost(attempt: Attempt, name: str) -> list[str]:
 
 def _is_used(thing: Any, run_id: str | None) -> bool:
     """Return whether this very object has served the run: a program may continue a run with its own object."""
-    known = _USED.get((run_id, id(thing)))
-    return known is not None and known() is thing
+    reference_type = _USED.get((run_id, id(thing)))
+    return reference_type is not None and reference_type() is thing
 
 
 def _use(thing: Any, run_id: str | None) -> None:

@@ -289,7 +289,7 @@ def load_skill(skills: Skills, arguments: Mapping[str, Any], identity: str) -> R
     Args:
         arguments: `skill_id`, and perhaps `file`, a path inside the folder.
     """
-    folder = next(one for one in skills.folders if one.id == arguments["skill_id"])
+    folder = next(folder for folder in skills.folders if folder.id == arguments["skill_id"])
     name = posixpath.normpath(str(arguments.get("file", ENTRY)).replace("\\", "/"))
     if name.startswith(("/", "..")):
         message = f"the files of the skill '{folder.id}' are named by paths inside its folder, without '..'"

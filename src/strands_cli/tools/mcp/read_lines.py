@@ -55,8 +55,8 @@ def is_of_protocol(line: bytes) -> bool:
 
 def id_in(line: bytes) -> int | str | None:
     """Return the id of the request that a broken message answers, if it shows."""
-    found = _ID.search(line)
-    return None if found is None else json.loads(found[1].decode("utf-8", "replace"))
+    match = _ID.search(line)
+    return None if match is None else json.loads(match[1].decode("utf-8", "replace"))
 
 
 def without_halves(value: Any) -> Any:
@@ -136,12 +136,12 @@ def messages_in(line: bytes, requests: Requests, link: Link) -> list[SessionMess
     plain = readable(line)
     text = plain.decode("utf-8", "replace")
     meant = list(_objects_in(text))
-    found = [_message(one, requests, link) for one in meant]
-    if plain != line and any(found):
+    messages = [_message(one, requests, link) for one in meant]
+    if plain != line and any(messages):
         link.note(REPLACED)
     if not any(map(_is_of_protocol, meant)) and is_of_protocol(line):
-        found.append(_unread(text, id_in(line), requests, link))
-    return [one for one in found if one is not None]
+        messages.append(_unread(text, id_in(line), requests, link))
+    return [message for message in messages if message is not None]
 
 
 def _objects_in(text: str) -> Iterator[Mapping[str, Any]]:

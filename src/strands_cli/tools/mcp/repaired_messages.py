@@ -219,7 +219,7 @@ def repaired_answer(result: Mapping[str, Any], version: str) -> dict[str, Any]:
     """Return the answer of a tool with content of the protocol's kinds; what is none of them becomes text."""
     content = result.get("content")
     listed = [] if content is None else content if isinstance(content, list) else [content]
-    repaired = {**result, "content": [_block(one) for one in _blocks(listed)]}
+    repaired = {**result, "content": [_block(block) for block in _blocks(listed)]}
     if "isError" in repaired and not isinstance(repaired["isError"], bool):
         repaired["isError"] = str(repaired["isError"]).lower() in ("true", "1")
     if "_meta" in repaired and not isinstance(repaired["_meta"], dict):

@@ -85,7 +85,7 @@ async def load_server_tools(
     result = ServerTools()
     servers = [_Group(its[0].server, its, serving, result.warnings) for its in groups.values()]
     closers.append(("the MCP servers", partial(_stop_all, servers)))
-    starts = [asyncio.create_task(load_with_hooks(hooks, one.record, one.load)) for one in servers]
+    starts = [asyncio.create_task(load_with_hooks(hooks, server.record, server.load)) for server in servers]
     await _all_of(starts)
     for group in servers:
         result.tools += [(tool, wrapped(hooks, tool, loaded)) for tool, loaded in group.loaded]
@@ -98,7 +98,7 @@ async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict
     Raises:
         NotEquipped: one does not start.
     """
-    started = [Server(one, serving.folder, serving.values, serving.redactor) for one in servers]
+    started = [Server(server, serving.folder, serving.values, serving.redactor) for server in servers]
     starts = [asyncio.create_task(server.start()) for server in started]
     try:
         await _all_of(starts)
@@ -220,9 +220,9 @@ class _Group:
         wanted = {tool.member for tool in self._planned if tool.member is not None}
         known = {name: tool for name, tool in self._pinned.tools.items() if name in now or name in wanted}
         name = f"mcp:{self.server.settings.id}"
-        if found := compare_tools(name, known, now):
+        if differences := compare_tools(name, known, now):
             fix = f"after you have read the change: strands lock --mcp --update {name}"
-            findings = [Finding(one.code, one.message, fix=fix) for one in found]
+            findings = [Finding(difference.code, difference.message, fix=fix) for difference in differences]
             raise Denied(f"the MCP server '{self.server.settings.id}' is not what was locked", findings=findings)
 
     def _invoke(self, name: str) -> Callable[..., Any]:

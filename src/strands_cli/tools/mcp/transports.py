@@ -71,7 +71,11 @@ class ReadJson:
     def end(self) -> bytes:
         """Return the message of the body, or the error for one that has none."""
         body = self._body.removeprefix(_BOM)
-        answers = [one for one in messages_in(body, self._request, self._link) if not hasattr(one.message, "method")]
+        answers = [
+            message
+            for message in messages_in(body, self._request, self._link)
+            if not hasattr(message.message, "method")
+        ]
         answer = answers[0] if answers else unread_answer(body, self._request, self._link, self._status)
         return _written(answer) if answer is not None else body
 
@@ -93,9 +97,11 @@ class ReadEvents:
         rest = b"".join(self._taken([b""]))
         if not self._request or not self._others.strip():
             return rest
-        found = messages_in(self._others, self._request, self._link)
-        last = [] if found else [unread_answer(self._others, self._request, self._link)]
-        return rest + b"".join(b"data: " + _written(one) + b"\n\n" for one in [*found, *last] if one is not None)
+        messages = messages_in(self._others, self._request, self._link)
+        last = [] if messages else [unread_answer(self._others, self._request, self._link)]
+        return rest + b"".join(
+            b"data: " + _written(message) + b"\n\n" for message in [*messages, *last] if message is not None
+        )
 
     def _taken(self, lines: list[bytes]) -> Iterator[bytes]:
         for line in lines:
@@ -107,17 +113,17 @@ class ReadEvents:
     def _whole(self) -> bytes:
         """Return the event that has ended, as one or several that the client can read."""
         lines, self._event = self._event, []
-        kept = [one for one in lines if one.startswith(_KEPT)]
-        texts = [one[5:].removeprefix(b" ") for one in lines if one.startswith(b"data:")]
-        self._others += b"\n".join(one for one in lines if not one.startswith(_FIELDS))
+        kept = [line for line in lines if line.startswith(_KEPT)]
+        texts = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
+        self._others += b"\n".join(line for line in lines if not line.startswith(_FIELDS))
         payload = b"\n".join(texts)
         if not payload.strip():
             return b"\n".join([*kept, *([b"data:"] if texts else []), b""]) + b"\n"
-        found = messages_in(payload, self._request, self._link)
-        if not found:
+        messages = messages_in(payload, self._request, self._link)
+        if not messages:
             self._others += payload + b"\n"
             return b"\n".join([*kept, b""]) + b"\n" if kept else b""
-        first, *more = [b"data: " + _written(one) + b"\n\n" for one in found]
+        first, *more = [b"data: " + _written(message) + b"\n\n" for message in messages]
         return b"".join([*(one + b"\n" for one in kept), first, *more])
 
 
@@ -186,11 +192,11 @@ async def _transport(kind: Any, url: str, proxy: str | None, opened: tuple[OpenN
         return pinned_connections(http, http.AsyncHTTPTransport(verify=verify, trust_env=False), url, opened, tell)
     through = http.URL(proxy)
     try:
-        found = await addresses_of(proxy, through.host, through.port or _PROXY_PORT, opened)
+        addresses = await addresses_of(proxy, through.host, through.port or _PROXY_PORT, opened)
     except (OSError, UnopenedPlace) as error:
         link.fault = f"its proxy cannot be used: {error}"
         raise
-    pinned = through.copy_with(host=found[0])
+    pinned = through.copy_with(host=addresses[0])
     return http.AsyncHTTPTransport(verify=verify, trust_env=False, proxy=pinned)
 
 
@@ -389,8 +395,8 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, requests: 
                 answers, patience_s = True, None
             else:
                 link.remember(line)  # many a program prints a greeting
-            if not answers and (found := _NO_SERVER.match(line)) is not None:
-                patience_s = max(patience_s or 0.0, AFTER_TRACEBACK_S if found[1] else SILENT_S)
+            if not answers and (match := _NO_SERVER.match(line)) is not None:
+                patience_s = max(patience_s or 0.0, AFTER_TRACEBACK_S if match[1] else SILENT_S)
             if patience_s is not None:
                 printed = (printed + line)[:_SHOWN]
             for message in messages:

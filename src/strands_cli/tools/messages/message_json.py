@@ -230,7 +230,7 @@ class JoinedHalves:
             yield event
             return
         self._kind, text = kind, self._half + _as_halves(text)
-        self._half = found[0] if (found := _FIRST_HALF.search(text)) else ""
+        self._half = match[0] if (match := _FIRST_HALF.search(text)) else ""
         text = whole(text.removesuffix(self._half)) if self._half else whole(text)
         if text or not self._half:
             yield _with(event, kind, text)
@@ -284,7 +284,7 @@ def with_whole_arguments(events: Sequence[Any]) -> list[Any]:
 
 def _make_whole(events: list[Any], pieces: list[int]) -> None:
     """Replace the arguments in these pieces by whole ones where they have half a character, in place."""
-    text = "".join(_piece(events[place])[1] or "" for place in pieces)
+    text = "".join(_piece(events[piece])[1] or "" for piece in pieces)
     if "\\u" not in text:
         return
     try:

@@ -49,10 +49,10 @@ def _from_string(text: str, kinds: frozenset[str] | None) -> Any:
     stripped = text.strip()
     if "boolean" in kinds and stripped.lower() in _BOOLEANS:
         return _BOOLEANS[stripped.lower()]
-    found = _NUMBER.fullmatch(stripped)
-    if found is None or not kinds & {"integer", "number"}:
+    match = _NUMBER.fullmatch(stripped)
+    if match is None or not kinds & {"integer", "number"}:
         return text
-    digits, fraction, exponent = stripped.partition(".")[0], found[2], found[3]
+    digits, fraction, exponent = stripped.partition(".")[0], match[2], match[3]
     if exponent is None and (fraction is None or ("number" not in kinds and not fraction.strip(".0"))):
         return int(digits)
     return float(stripped) if "number" in kinds else text

@@ -325,7 +325,11 @@ def matches(pattern: str, text: str) -> bool | None:
 
 def unchecked_patterns(schema: Any) -> list[str]:
     """Return the patterns of a schema that no value is compared with, since neither engine can search them."""
-    return [one for one in patterns_in(schema) if _linear(translated(one)) is None and _fault_in(translated(one))]
+    return [
+        pattern
+        for pattern in patterns_in(schema)
+        if _linear(translated(pattern)) is None and _fault_in(translated(pattern))
+    ]
 
 
 def _may_be_pattern(pattern: str) -> bool:

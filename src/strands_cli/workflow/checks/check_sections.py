@@ -123,12 +123,12 @@ def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                 message = f"the input {name!r} is required, so its default is never used"
                 yield no_effect(message, loaded.where(f"{pointer}/default", key=True), "move it to `optional`")
     for name, value in spec.inputs.values.items():
-        known = spec.inputs.declared().get(name)
+        input_spec = spec.inputs.declared().get(name)
         pointer = f"/inputs/values/{escape(name)}"
         if name in hiding_names():
             yield _reserved(name, pointer, loaded)
-        if known is not None and value is not None:
-            yield from _check_value(known, value, pointer, f"the value of {name!r}", loaded)
+        if input_spec is not None and value is not None:
+            yield from _check_value(input_spec, value, pointer, f"the value of {name!r}", loaded)
 
 
 def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -> Iterator[Finding]:

@@ -41,10 +41,10 @@ def check_answers(site: Site, templates: Templates, spec: WorkflowSpec, loaded: 
     """Yield a finding for each field that the text of an answer, or its schema, does not have."""
     seen = set[str]()
     for read in templates.every_read_in(site.text, is_condition=site.is_condition):
-        found = answer_in(read.path, site.scope)
-        if found is None:
+        answer = answer_in(read.path, site.scope)
+        if answer is None:
             continue
-        position, place = found
+        position, place = answer
         if isinstance(place, Text):
             problem = _of_text(read, position, place, spec)
         else:
@@ -110,8 +110,8 @@ def _of_output(read: Read, position: int, place: Output, spec: WorkflowSpec) -> 
 
 
 def _schema_of(agent: str, spec: WorkflowSpec) -> Any:
-    found = spec.agents.get(agent)
-    return found.output_schema if found is not None else None
+    agent_spec = spec.agents.get(agent)
+    return agent_spec.output_schema if agent_spec is not None else None
 
 
 def _lacking(schema: Mapping[str, Any], parts: Path) -> tuple[int, list[str], bool] | None:
@@ -190,8 +190,8 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
             yield Finding(PRINTS_NONE, message, loaded.where(site.pointer), fix, "warning")
     may_miss = spec.inputs.absent == "undefined"
     for name in () if may_miss else templates.assumed_missing(site.text, is_condition=site.is_condition):
-        given = spec.inputs.optional.get(name)
-        if given is not None and given.default is None and name not in {*site.scope, *spec.inputs.values}:
+        input_spec = spec.inputs.optional.get(name)
+        if input_spec is not None and input_spec.default is None and name not in {*site.scope, *spec.inputs.values}:
             message = f"the optional input `{name}` is never missing: without a value it is none"
             fix = f"give it a `default` under `inputs`, or write `{name} or ...` and `if {name}`"
             yield Finding(NO_EFFECT, message, loaded.where(site.pointer), fix, "warning")
@@ -199,8 +199,8 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
 
 def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowSpec) -> bool:
     """Return whether a name is an input without a value or a default that a template does not ask for before."""
-    given = spec.inputs.optional.get(name)
-    if given is None or given.default is not None or spec.inputs.absent == "undefined":
+    input_spec = spec.inputs.optional.get(name)
+    if input_spec is None or input_spec.default is not None or spec.inputs.absent == "undefined":
         return False
     # An argument that is nothing but the input is its value, and no text.
     is_value = _ARGUMENT.search(site.pointer) is not None and templates.is_lone(site.text)
@@ -329,7 +329,9 @@ def _error_of(site: Site, templates: Templates, loaded: Loaded) -> TemplateError
         return templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
     except StrandsCliError as refused:
         where = loaded.where(site.pointer)
-        refused.findings = tuple(one if one.where else replace(one, where=where) for one in refused.findings)
+        refused.findings = tuple(
+            finding if finding.where else replace(finding, where=where) for finding in refused.findings
+        )
         raise
 
 

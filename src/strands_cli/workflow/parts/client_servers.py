@@ -71,16 +71,16 @@ def entries_in(value: Any, folder: Path) -> list[Entry]:
     """Return the servers of a document; of the projects of several folders those of this one, if they are there."""
     paths = _sections_in(value)
     projects = {path[1]: path for path in paths if path[0:1] == (_PROJECTS,) and len(path) > 2}
-    here = next((projects[str(one)] for one in (folder, *folder.parents) if str(one) in projects), None)
+    here = next((projects[str(path)] for path in (folder, *folder.parents) if str(path) in projects), None)
     if here is not None:
         paths = [path for path in paths if path == here or path not in projects.values()]
     inner = [path for path in paths if path not in SECTIONS]
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for path in paths:
         of = (path[1] if path in projects.values() else "/".join(path)) if path in inner and len(paths) > 1 else ""
         for place, name, entry in _named(_part_at(value, path)):
-            found.append(Entry((*path, *place), name, _usual(entry), of))
-    return found
+            entries.append(Entry((*path, *place), name, _usual(entry), of))
+    return entries
 
 
 def is_server(entry: Any) -> bool:
@@ -261,7 +261,7 @@ def _converted(document: Document) -> tuple[dict[str, Any], Variables]:
     asked = asked_in(settings.get("inputs") or json_object(settings.get("mcp")).get("inputs"))
     variables = Variables(Path(document.file).parent, os.environ, asked)
     entries = entries_in(document.value, Path.cwd())
-    has_any = any(is_server(one.value) for one in entries)
+    has_any = any(is_server(entry.value) for entry in entries)
     servers: list[dict[str, Any]] = []
     names = _Names()
     for one in entries:
@@ -340,7 +340,7 @@ class _Server:
         self._check_folder()
         if is_script(command, arguments):
             at = arguments.index("-c") + 1
-            script = [self._variables.for_shell(one, env) for one in arguments[at : at + 1]]
+            script = [self._variables.for_shell(argument, env) for argument in arguments[at : at + 1]]
             arguments = [*arguments[:at], *script, *map(self._open("args"), arguments[at + 1 :])]
         else:
             arguments = list(map(self._open("args"), arguments))

@@ -75,7 +75,7 @@ class _Reader:
                 self.findings.append(Finding(FILE_UNREADABLE, reason, where, "correct the path"))
                 return None
             except InvalidInput as error:
-                self.findings.extend(replace(found, where=found.where or where) for found in error.findings)
+                self.findings.extend(replace(finding, where=finding.where or where) for finding in error.findings)
                 return None
             self.findings.extend(self.read[path].findings)
         return path, self.read[path]

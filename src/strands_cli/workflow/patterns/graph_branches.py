@@ -79,30 +79,30 @@ class Branches:
         found, certain, known = 0, 0, set[tuple[int, int]]()
         for node in self._branch:
             starts = [
-                (edge, [one for one in edge.targets() if one in self._branch], edge.to is not None)
+                (edge, [target for target in edge.targets() if target in self._branch], edge.to is not None)
                 for edge in edges.get(node, ())
             ]
             for pair in self._begun_together(starts):
                 if pair not in known and (pair[0] | pair[1]) & ~found:
                     known.add(pair)
                     found |= self._later(*pair)
-            together = [one for edge, targets, is_certain in starts if is_certain for one in targets]
+            together = [target for edge, targets, is_certain in starts if is_certain for target in targets]
             if len(together) > 1:
-                certain |= self._certain([one for one in starts if one[2]])
+                certain |= self._certain([start for start in starts if start[2]])
         found |= certain
         return {node: bool(certain & self._bit[node]) for node in self._nodes_of(found)}
 
     def _begun_together(self, starts: list[tuple[Edge, list[str], bool]]) -> Iterator[tuple[int, int]]:
         """Yield the nodes of each path that begins at a node, with those of the paths that begin beside it."""
-        unions = [_union(self._branch[one] for one in targets) for _, targets, _ in starts]
+        unions = [_union(self._branch[target] for target in targets) for _, targets, _ in starts]
         for (edge, targets, _), others in zip(starts, _without_each(unions), strict=True):
-            own = [self._branch[one] for one in targets]
+            own = [self._branch[target] for target in targets]
             beside = [0] * len(own) if edge.choose else _without_each(own)
             yield from ((one, others | near) for one, near in zip(own, beside, strict=True) if others | near)
 
     def _certain(self, starts: list[tuple[Edge, list[str], bool]]) -> int:
         """Return the later nodes of those that begin together without a choice."""
-        own = [[self._bit.get(one, 0) for one in targets] for _, targets, _ in starts]
+        own = [[self._bit.get(target, 0) for target in targets] for _, targets, _ in starts]
         unions = [_union(bits) for bits in own]
         found = 0
         for (edge, _, _), bits, others in zip(starts, own, _without_each(unions), strict=True):

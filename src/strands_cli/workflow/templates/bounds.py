@@ -219,7 +219,7 @@ def _work(name: str, subject: Any, parts: int) -> int:
 
 def _parts_of_names(arguments: Iterable[Any]) -> int:
     """Return how many parts the attributes have that a filter looks up in each item, as `a.b,c`."""
-    return 1 + sum(one.count(".") + one.count(",") for one in arguments if isinstance(one, str))
+    return 1 + sum(argument.count(".") + argument.count(",") for argument in arguments if isinstance(argument, str))
 
 
 def _each_counted(items: Iterator[Any], steps: int) -> Iterator[Any]:

@@ -372,7 +372,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """
         part = part_named(PLUGIN_FILTERS, node.name)
         if part is None:
-            known = [*self.filters, *(one.name for one in parts_of(PLUGIN_FILTERS))]
+            known = [*self.filters, *(part.name for part in parts_of(PLUGIN_FILTERS))]
             raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, known)}", node.lineno)
         require_admitted(part)
         self.filters[node.name] = bounded_filter(node.name, plugin_filter(part))

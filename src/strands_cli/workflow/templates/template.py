@@ -109,8 +109,8 @@ def _expression(problem: str) -> tuple[str, str]:
             f"`{following[1] or following[2]}` follows a complete expression",
             "join the two with an operator, or write `{{ }}` for each",
         )
-    if found := re.search(r"got '(.+)'", problem):
-        return f"`{found[1]}` is not expected at its place", _GENERAL
+    if match := re.search(r"got '(.+)'", problem):
+        return f"`{match[1]}` is not expected at its place", _GENERAL
     return problem.replace("unexpected", "out of place:"), _GENERAL
 
 
@@ -129,12 +129,12 @@ NOT_PLAIN = frozenset({*keyword.kwlist, "true", "false", "none", "self", "super"
 def plain_facts(text: str) -> Facts | None:
     """Return the facts of a template that only prints names; None for any other."""
     paths, end = dict[Path, None](), 0
-    while (found := _PRINTED.match(text, end)) is not None:
-        first, *rest = _PART.findall(found[1])
+    while (match := _PRINTED.match(text, end)) is not None:
+        first, *rest = _PART.findall(match[1])
         if first in NOT_PLAIN:
             return None
         paths[(first, *(int(part) if part[0].isdecimal() else part for part in rest))] = None
-        end = found.end()
+        end = match.end()
     if "{" in text[end:] or "}" in text[end:] or not paths:
         return None
     every = frozenset(paths)

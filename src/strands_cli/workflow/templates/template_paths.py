@@ -35,7 +35,7 @@ class Parts:
         self.every: list[nodes.Node] = []
         self.depth = 0
         self._walk(tree, 1)
-        self.sets_names = any(isinstance(one, nodes.Stmt) and not isinstance(one, _PLAIN) for one in self.every)
+        self.sets_names = any(isinstance(node, nodes.Stmt) and not isinstance(node, _PLAIN) for node in self.every)
 
     def _walk(self, node: nodes.Node, depth: int) -> None:
         self.depth = max(self.depth, depth)
@@ -133,7 +133,7 @@ def _by_filter(filtered: nodes.Filter, items: Mapping[str, Path]) -> Path:
     """Return the path that a filter reads by the name of an attribute: `steps | map(attribute='response')`."""
     owner = path_of(filtered.node, items) if filtered.node is not None else ()
     first = filtered.args[0] if filtered.args and filtered.name in (*_OF_ITEMS, "attr") else None
-    named = next((given.value for given in filtered.kwargs if given.key == "attribute"), first)
+    named = next((pair.value for pair in filtered.kwargs if pair.key == "attribute"), first)
     if not owner or not isinstance(named, nodes.Const) or not isinstance(named.value, str):
         return ()
     return (*owner, named.value) if filtered.name == "attr" else (*owner, ANY_ITEM, *named.value.split("."))
@@ -186,7 +186,9 @@ def assumed_missing(parts: Parts) -> Iterator[str]:
 def asked_names(parts: Parts) -> Iterator[str]:
     """Yield each name in the condition of an `if`."""
     for asked in parts.of(nodes.If):
-        yield from (one.name for one in (asked.test, *asked.test.find_all(nodes.Name)) if isinstance(one, nodes.Name))
+        yield from (
+            node.name for node in (asked.test, *asked.test.find_all(nodes.Name)) if isinstance(node, nodes.Name)
+        )
 
 
 def printed_paths(parts: Parts) -> Iterator[tuple[Path, bool]]:

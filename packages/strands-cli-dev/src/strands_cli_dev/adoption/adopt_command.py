@@ -95,7 +95,13 @@ class AdoptOptions:
 
 
 def _complete(incomplete: str) -> list[str]:
-    return sorted({one.name for one in distributions() if one.name and one.name.startswith(incomplete)})
+    return sorted(
+        {
+            distribution.name
+            for distribution in distributions()
+            if distribution.name and distribution.name.startswith(incomplete)
+        }
+    )
 
 
 @with_run_options()
@@ -145,7 +151,7 @@ def _adopt(named: str | None, options: AdoptOptions, known: dict[str, Any]) -> s
     known |= {"distribution": distribution, "version": found.found.version, "file": str(path)}
     _require_tools(found)
     denied = _denied(found, machine)
-    known["tools"] = [as_json_object(one, denied) for one in found.candidates]
+    known["tools"] = [as_json_object(candidate, denied) for candidate in found.candidates]
     known["findings"] = [finding.as_dict() for finding in found.findings]
     for line in (*heading(found), *candidate_lines(found, denied, texts)):
         say(line)
@@ -164,9 +170,9 @@ def _adopt(named: str | None, options: AdoptOptions, known: dict[str, Any]) -> s
         known["patch"] = written = str(write_patch(found, chosen, options.patch))
         return written
     done = write_adoption(path, distribution, chosen, adds=is_named)
-    known["adopted"] = sorted(one.name for one in chosen)
-    known["left_out"] = [as_json_object(one, denied) for one in found.candidates if one not in chosen]
-    known["imported"] = any(one.imported for one in chosen)
+    known["adopted"] = sorted(candidate.name for candidate in chosen)
+    known["left_out"] = [as_json_object(candidate, denied) for candidate in found.candidates if candidate not in chosen]
+    known["imported"] = any(candidate.imported for candidate in chosen)
     if gone := sorted(set(done.before) - set(done.names)):
         say(f"no longer adopted: {', '.join(gone)}")
     for line in left_out_lines(found, chosen, denied):
@@ -250,7 +256,7 @@ def _name_in(named: str) -> str:
 
 
 def _every_name() -> set[str]:
-    return {canonicalize_name(one.name) for one in distributions() if one.name}
+    return {canonicalize_name(distribution.name) for distribution in distributions() if distribution.name}
 
 
 def _install(named: str, options: AdoptOptions) -> None:
@@ -278,7 +284,7 @@ def _require_tools(found: Survey) -> None:
         if not found.found.files:
             message = f"'{distribution}' has no RECORD that lists a module"
             fix = f"install it from a wheel, as pip does: pip install --force-reinstall {distribution}"
-        elif any(one.code == TOO_MUCH_TO_ADOPT for one in found.findings):
+        elif any(finding.code == TOO_MUCH_TO_ADOPT for finding in found.findings):
             message += ", as far as it was read"
         if makers := makers_of_tools(found.found.files):
             message = f"'{distribution}' makes its tools when its code is called, by {first_of(makers, 5)}"
@@ -294,7 +300,7 @@ def _denied(found: Survey, machine: InstalledTools) -> dict[str, str]:
     """
     if machine.policy_error is not None:
         raise machine.policy_error
-    return machine.denials((one.record(found.found) for one in found.adoptable), "adopted")
+    return machine.denials((candidate.record(found.found) for candidate in found.adoptable), "adopted")
 
 
 def _proposed(found: Survey, again: set[str], options: AdoptOptions, denied: dict[str, str]) -> list[str]:
@@ -306,8 +312,14 @@ def _proposed(found: Survey, again: set[str], options: AdoptOptions, denied: dic
     Raises:
         InvalidInput: One was adopted by importing it, which is not done again without `--import`.
     """
-    entries = [one.entry for one in _offered(found, denied) if not one.is_private or one.entry in again]
-    hidden = [one for one in found.candidates if one.entry in again and "--import" in (one.problem or "")]
+    entries = [
+        candidate.entry for candidate in _offered(found, denied) if not candidate.is_private or candidate.entry in again
+    ]
+    hidden = [
+        candidate
+        for candidate in found.candidates
+        if candidate.entry in again and "--import" in (candidate.problem or "")
+    ]
     if hidden and not options.take_all and options.patch is None:
         message = f"'{hidden[0].name}' was adopted by importing it, and its source does not show it"
         fix = f"strands plugin adopt {found.found.distribution} --import"
@@ -317,7 +329,7 @@ def _proposed(found: Survey, again: set[str], options: AdoptOptions, denied: dic
 
 
 def _offered(found: Survey, denied: dict[str, str]) -> list[Candidate]:
-    return [one for one in found.adoptable if one.entry not in denied]
+    return [candidate for candidate in found.adoptable if candidate.entry not in denied]
 
 
 def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
@@ -329,11 +341,11 @@ def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> li
     """
     if not proposed:
         return []
-    every = [one.entry for one in _offered(found, denied) if not one.is_private]
+    every = [candidate.entry for candidate in _offered(found, denied) if not candidate.is_private]
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         again = "--yes for those that were adopted, " if len(proposed) < len(every) else ""
         raise UsageError("there is no terminal to ask which tools to adopt", fix=f"pass {again}--all, or --tool NAME")
-    names = {one.entry: one.name for one in found.candidates}
+    names = {candidate.entry: candidate.name for candidate in found.candidates}
     default = "all" if len(proposed) == len(every) else ", ".join(names[entry] for entry in proposed)
     sys.stderr.write(f"adopt which? (numbers or names, `all`, `none`) [{default}] ")
     sys.stderr.flush()
@@ -357,24 +369,24 @@ def _require_allowed(found: Survey, chosen: Sequence[Candidate], denied: dict[st
         Denied: Policy denies a tool.
         InvalidInput: There is none.
     """
-    refused = [one for one in chosen if one.entry in denied]
+    refused = [candidate for candidate in chosen if candidate.entry in denied]
     if refused:
         findings = [
             Finding(
                 ADOPTION_DENIED,
-                f"policy denies '{one.name}' ({one.entry}): {denied[one.entry]}",
+                f"policy denies '{candidate.name}' ({candidate.entry}): {denied[candidate.entry]}",
                 None,
-                f"have the rule changed, if it should not match: strands explain policy native:{one.name}",
+                f"have the rule changed, if it should not match: strands explain policy native:{candidate.name}",
             )
-            for one in refused
+            for candidate in refused
         ]
         raise Denied("nothing was adopted", findings=findings)
     if not chosen:
         message = f"'{found.found.distribution}' has tools, but none can be adopted as it is"
         fix = None
-        if all("its code must make it" in (one.problem or "") for one in found.candidates):
+        if all("its code must make it" in (candidate.problem or "") for candidate in found.candidates):
             fix = f"write a small plugin that makes them: strands plugin new {found.found.distribution}-tools"
-        if any("--import" in (one.problem or "") for one in found.candidates):
+        if any("--import" in (candidate.problem or "") for candidate in found.candidates):
             fix = f"strands plugin adopt {found.found.distribution} --import"
         raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
 
@@ -396,7 +408,10 @@ def unadopt(
         path = adoption_file(project=project)
         known["file"] = str(path)
         file = read_for_change(path)
-        there = {*file.distributions, *(name for one in file.distributions.values() for name in one.tools)}
+        there = {
+            *file.distributions,
+            *(name for distribution in file.distributions.values() for name in distribution.tools),
+        }
         names = [name.removeprefix("native:") for name in names]
         unknown = [name for name in names if name.rpartition("/")[2] not in there]
         if unknown:

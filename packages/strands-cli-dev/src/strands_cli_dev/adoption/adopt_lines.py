@@ -18,7 +18,11 @@ _MOST_REASONS = 6
 def heading(found: Survey) -> Iterator[str]:
     """Yield the line over the list of tools."""
     tools, modules = counted(len(found.candidates), "tool"), counted(len(found.found.files), "module")
-    how = "its code was imported for some" if any(one.imported for one in found.candidates) else "nothing was imported"
+    how = (
+        "its code was imported for some"
+        if any(candidate.imported for candidate in found.candidates)
+        else "nothing was imported"
+    )
     yield f"{found.found.distribution} {found.found.version or '?'}: {tools} in {modules}; {how}"
 
 
@@ -31,7 +35,11 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
         named: What a person asked for; with it only these are shown.
     """
     words = {Choice.parse(text).named for text in named}
-    shown = [one for one in found.candidates if not words or words & {one.name, one.called, one.entry}]
+    shown = [
+        candidate
+        for candidate in found.candidates
+        if not words or words & {candidate.name, candidate.called, candidate.entry}
+    ]
     for number, one in enumerate(found.adoptable, 1):
         if one not in shown:
             continue
@@ -53,11 +61,11 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
 
 def left_out_lines(found: Survey, chosen: Sequence[Candidate], denied: Mapping[str, str]) -> Iterator[str]:
     """Yield how many tools were left out, for each reason with the first of them."""
-    taken = {one.entry for one in chosen}
+    taken = {candidate.entry for candidate in chosen}
     left: dict[str, list[str]] = {}
-    for one in found.candidates:
-        if one.entry not in taken:
-            left.setdefault(_reason(one, denied), []).append(_line(one.called))
+    for candidate in found.candidates:
+        if candidate.entry not in taken:
+            left.setdefault(_reason(candidate, denied), []).append(_line(candidate.called))
     if left:
         yield f"{sum(map(len, left.values()))} of {counted(len(found.candidates), 'tool')} left out:"
     reasons = sorted(left.items(), key=lambda item: -len(item[1]))

@@ -108,7 +108,7 @@ def find_adoptable(
     if len(tools) > MAX_TOOLS:
         message = f"'{name}' has more than {MAX_TOOLS:,} tools; those after {kept[-1].entry} are left out"
         findings.append(Finding(TOO_MUCH_TO_ADOPT, message, None, fix, "warning"))
-        kept += [one for one in tools[MAX_TOOLS:] if {one.entry, one.attribute, one.name} & set(named)][:MAX_TOOLS]
+        kept += [tool for tool in tools[MAX_TOOLS:] if {tool.entry, tool.attribute, tool.name} & set(named)][:MAX_TOOLS]
     findings += _twins(kept, name)
     return AdoptableTools(
         name, record.version, str(source.root), tuple(files[:MAX_MODULES]), tuple(kept), tuple(findings)
@@ -122,7 +122,7 @@ def _twins(tools: Iterable[SourceTool], distribution: str) -> Iterator[Finding]:
             named.setdefault(tool.name, []).append(tool)
     for name, twins in named.items():
         if len(twins) > 1:
-            entries = ", ".join(one.entry for one in twins[:5]) + (", ..." if len(twins) > 5 else "")
+            entries = ", ".join(twin.entry for twin in twins[:5]) + (", ..." if len(twins) > 5 else "")
             message = f"'{distribution}' has {len(twins)} tools named '{name}': {entries}"
             fix = f"give one an alias: strands plugin adopt {distribution} --tool {twins[1].entry}=ALIAS"
             yield Finding(TWO_OF_ONE_NAME, message, None, fix, "warning")
@@ -144,11 +144,15 @@ def find_owner(name: str) -> tuple[str, str] | None:
 
 def adoptable_distributions() -> list[str]:
     """Return the distributions that need the SDK and declare no tools; those with its name in theirs first."""
-    installed = {canonicalize_name(one.name): one for one in reversed([*distributions()]) if one.name}
+    installed = {
+        canonicalize_name(distribution.name): distribution
+        for distribution in reversed([*distributions()])
+        if distribution.name
+    }
     others = [
         name
-        for name, one in installed.items()
-        if name not in (SDK, OURS) and not one.entry_points.select(group=TOOLS) and _needs_sdk(one)
+        for name, distribution in installed.items()
+        if name not in (SDK, OURS) and not distribution.entry_points.select(group=TOOLS) and _needs_sdk(distribution)
     ]
     return sorted(others, key=lambda name: ("strands" not in name, name))
 

@@ -53,13 +53,15 @@ def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], *, adds: b
     with _alone(path):
         file = read_for_change(path)
         before = file.distributions.get(distribution)
-        tools = {one.name: one.tool for one in chosen}
+        tools = {candidate.name: candidate.tool for candidate in chosen}
         entries = {tool.entry for tool in tools.values()}
         kept: list[str] = []
         if adds and before is not None:
             kept = [name for name, tool in before.tools.items() if name not in tools and tool.entry not in entries]
         _require_free(path, distribution, [*tools, *kept], file)
-        imported = any(one.imported for one in chosen) or (bool(kept) and before is not None and before.imported)
+        imported = any(candidate.imported for candidate in chosen) or (
+            bool(kept) and before is not None and before.imported
+        )
         _write(path, file.with_tools(distribution, tools, kept, imported=imported))
     return Adoption(path, tuple(sorted([*tools, *kept])), tuple(sorted(before.tools)) if before else ())
 
@@ -77,14 +79,14 @@ def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
     with _alone(path):
         file = read_for_change(path)
         left, removed = dict(file.distributions), dict[str, list[str]]()
-        for key, one in file.distributions.items():
+        for key, distribution in file.distributions.items():
             whole = any(canonicalize_name(name) == key for name in names)
-            going = [name for name in one.tools if whole or name in names or f"{key}/{name}" in names]
-            staying = {name: tool for name, tool in one.tools.items() if name not in going}
+            going = [name for name in distribution.tools if whole or name in names or f"{key}/{name}" in names]
+            staying = {name: tool for name, tool in distribution.tools.items() if name not in going}
             if going:
                 removed[key] = sorted(going)
             if staying or not (whole or going):
-                left[key] = replace(one, tools=staying)
+                left[key] = replace(distribution, tools=staying)
             else:
                 del left[key]
         if removed:

@@ -90,7 +90,7 @@ class Survey:
     @property
     def adoptable(self) -> list[Candidate]:
         """Those that can be adopted."""
-        return [one for one in self.candidates if one.problem is None]
+        return [candidate for candidate in self.candidates if candidate.problem is None]
 
 
 def survey(
@@ -114,11 +114,11 @@ def survey(
         named: Names and entries of tools that are looked for also among more than are listed; only they are imported.
         tell: Takes a line on the progress.
     """
-    found = find_adoptable(distribution, path, named=named, tell=tell)
-    loaded = _loaded(found, imports, named, tell) if imports else {}
+    tools = find_adoptable(distribution, path, named=named, tell=tell)
+    loaded = _loaded(tools, imports, named, tell) if imports else {}
     names = _Names(distribution, taken, adopted)
-    candidates = [_candidate(one, loaded.get(one.entry), names, distribution) for one in found.tools]
-    return Survey(found, tuple(candidates), found.findings)
+    candidates = [_candidate(tool, loaded.get(tool.entry), names, distribution) for tool in tools.tools]
+    return Survey(tools, tuple(candidates), tools.findings)
 
 
 def _candidate(one: SourceTool, loaded: SourceTool | str | None, names: _Names, distribution: str) -> Candidate:
@@ -168,10 +168,10 @@ def _loaded(
     """Import the modules with tools that the source does not show; by entry."""
     wanted: dict[str, list[str | None]] = {}
     ends = time.monotonic() + limits.total
-    for one in found.tools:
-        is_named = not named or {one.entry, one.attribute, one.name} & set(named)
-        if one.unknown and not one.needs and is_named:
-            wanted.setdefault(one.module, []).append(one.attribute)
+    for tool in found.tools:
+        is_named = not named or {tool.entry, tool.attribute, tool.name} & set(named)
+        if tool.unknown and not tool.needs and is_named:
+            wanted.setdefault(tool.module, []).append(tool.attribute)
     loaded: dict[str, SourceTool | str] = {}
     for index, (module, attributes) in enumerate(wanted.items()):
         answers: Sequence[SourceTool | str]

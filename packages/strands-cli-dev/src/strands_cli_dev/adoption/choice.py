@@ -47,13 +47,13 @@ def choose(
     chosen: dict[str, Candidate] = {}
     for text in texts:
         choice = Choice.parse(text)
-        found = _matching(survey, choice.named)
-        fault = _fault(survey, choice, found)
+        candidates = _matching(survey, choice.named)
+        fault = _fault(survey, choice, candidates)
         if fault is not None:
             findings.append(fault)
             continue
-        one = replace(found[0], name=choice.alias) if choice.alias else found[0]
-        chosen[one.entry] = one
+        candidate = replace(candidates[0], name=choice.alias) if choice.alias else candidates[0]
+        chosen[candidate.entry] = candidate
     staying = {name for name, entry in (kept or {}).items() if entry not in chosen}
     findings += _twice(chosen.values(), set(taken) | staying)
     if findings:
@@ -64,20 +64,20 @@ def choose(
 def _matching(survey: Survey, named: str) -> list[Candidate]:
     if named.isdecimal() and 0 < int(named) <= len(survey.adoptable):
         return [survey.adoptable[int(named) - 1]]
-    by_entry = [one for one in survey.candidates if one.entry == named]
-    by_name = [one for one in survey.candidates if one.name == named]
-    called = [one for one in survey.candidates if one.called == named]
+    by_entry = [candidate for candidate in survey.candidates if candidate.entry == named]
+    by_name = [candidate for candidate in survey.candidates if candidate.name == named]
+    called = [candidate for candidate in survey.candidates if candidate.called == named]
     return by_entry or (called if len(called) > 1 else by_name or called)
 
 
 def _fault(survey: Survey, choice: Choice, found: Sequence[Candidate]) -> Finding | None:
     distribution = survey.found.distribution
     if not found:
-        names = [one.name for one in survey.candidates]
+        names = [candidate.name for candidate in survey.candidates]
         fix = suggest(choice.named, names, f"it has: {', '.join(names[:20])}", form="--tool {}")
         return Finding(NOT_ADOPTABLE, f"'{distribution}' has no tool '{choice.named}'", None, fix)
     if len(found) > 1:
-        entries = " or ".join(f"--tool {one.entry}" for one in found[:5])
+        entries = " or ".join(f"--tool {candidate.entry}" for candidate in found[:5])
         message = f"'{distribution}' has {len(found)} tools named '{choice.named}'"
         return Finding(NOT_ADOPTABLE, message, None, f"name one by its entry: {entries}")
     if found[0].problem is not None:
@@ -94,10 +94,10 @@ def _fault(survey: Survey, choice: Choice, found: Sequence[Candidate]) -> Findin
 
 def _twice(chosen: Iterable[Candidate], taken: set[str]) -> list[Finding]:
     findings, seen = [], dict[str, Candidate]()
-    for one in chosen:
-        other = seen.setdefault(one.name, one)
-        if other is not one or one.name in taken:
-            owner = "another tool" if one.name in taken else other.entry
-            message = f"the name '{one.name}' for {one.entry} is the one of {owner}"
-            findings.append(Finding(NOT_ADOPTABLE, message, None, f"--tool {one.entry}=ALIAS"))
+    for candidate in chosen:
+        other = seen.setdefault(candidate.name, candidate)
+        if other is not candidate or candidate.name in taken:
+            owner = "another tool" if candidate.name in taken else other.entry
+            message = f"the name '{candidate.name}' for {candidate.entry} is the one of {owner}"
+            findings.append(Finding(NOT_ADOPTABLE, message, None, f"--tool {candidate.entry}=ALIAS"))
     return findings

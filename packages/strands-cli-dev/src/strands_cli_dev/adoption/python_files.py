@@ -34,15 +34,17 @@ def find_distribution(name: str, path: Sequence[str] | None = None) -> Distribut
         path: The directories that are searched; by default `sys.path`.
     """
     installed = distributions() if path is None else distributions(path=[*path])
-    return next((one for one in installed if canonicalize_name(one.name or "") == name), None)
+    return next(
+        (distribution for distribution in installed if canonicalize_name(distribution.name or "") == name), None
+    )
 
 
 def python_files(distribution: Distribution) -> list[PythonFile]:
     """Return up to `MAX_MODULES` + 1 modules of an installed distribution, sorted by name, without its tests."""
-    found = list(_recorded(distribution))
+    files = list(_recorded(distribution))
     if _is_editable(distribution):
-        found += _elsewhere(distribution)
-    unique = {file.module: file for file in reversed(found)}
+        files += _elsewhere(distribution)
+    unique = {file.module: file for file in reversed(files)}
     return [unique[module] for module in sorted(unique)][: MAX_MODULES + 1]
 
 

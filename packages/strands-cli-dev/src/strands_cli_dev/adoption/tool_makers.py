@@ -52,4 +52,4 @@ def _is_tool(node: ast.AST) -> bool:
     if not isinstance(node, _FUNCTIONS):
         return False
     called = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
-    return any("tool" in (getattr(one, "id", None), getattr(one, "attr", None)) for one in called)
+    return any("tool" in (getattr(node, "id", None), getattr(node, "attr", None)) for node in called)

@@ -43,12 +43,16 @@ def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Pa
 
 def _named(chosen: Sequence[Candidate]) -> list[Candidate]:
     """Return those that an entry point of their own name can declare: single tools, the first of each name."""
-    fitting = [one for one in chosen if Manifest.TOOL_NAME.fullmatch(one.called) and not one.tool.members]
-    return list({one.called: one for one in reversed(fitting)}.values())
+    fitting = [
+        candidate
+        for candidate in chosen
+        if Manifest.TOOL_NAME.fullmatch(candidate.called) and not candidate.tool.members
+    ]
+    return list({candidate.called: candidate for candidate in reversed(fitting)}.values())
 
 
 def _top_level(chosen: Sequence[Candidate]) -> str:
-    modules = [one.entry.partition(":")[0].split(".")[0] for one in chosen]
+    modules = [candidate.entry.partition(":")[0].split(".")[0] for candidate in chosen]
     return max(modules, key=modules.count)
 
 
@@ -63,9 +67,9 @@ def _manifest(survey: Survey, named: Sequence[Candidate]) -> str:
 def _introduction(
     survey: Survey, chosen: Sequence[Candidate], named: Sequence[Candidate], points: Sequence[str]
 ) -> str:
-    found = survey.found
+    tools = survey.found
     lines = [
-        f"{found.distribution} {found.version or ''}: declare the tools to strands-cli".replace(" :", ":"),
+        f"{tools.distribution} {tools.version or ''}: declare the tools to strands-cli".replace(" :", ":"),
         "",
         "With these lines in pyproject.toml, and the manifest below as package data, the tools are listed without an",
         "import, and work as native:NAME wherever the distribution is installed. Nothing else changes, and neither",
@@ -77,7 +81,7 @@ def _introduction(
         "What makes it better: readOnlyHint, destructiveHint and capabilities in the manifest, so that not every call",
         "of a tool that only reads asks a person; `strands plugin check --import` checks all of it.",
     ]
-    left_out = [one.entry for one in chosen if one not in named]
+    left_out = [candidate.entry for candidate in chosen if candidate not in named]
     if left_out:
         lines += ["", f"Left out, as an entry point has the name of one tool: {', '.join(left_out)}"]
     return "\n".join(lines) + "\n---\n"

@@ -63,7 +63,7 @@ def _document(name: str, done: PluginCheck | None, findings: list[dict[str, Any]
         "agents": sorted(folders.agents) if folders else [],
         "skills": sorted(folders.skills) if folders else [],
         "parts": [{"group": group, "name": part} for group, part, _ in done.project.source.parts] if done else [],
-        "tests": [one.as_dict() for one in done.tests] if done else [],
+        "tests": [test.as_dict() for test in done.tests] if done else [],
         "ok": ok,
         "findings": findings,
     }
@@ -76,7 +76,7 @@ def _verdict(done: PluginCheck) -> str:
         counts += [(len(folders.workflows), "workflow"), (len(folders.agents), "agent"), (len(folders.skills), "skill")]
     counts.append((len(done.project.source.parts), "part"))
     checked = ", ".join(counted(number, noun) for number, noun in counts if number) or "nothing"
-    passed = sum(one.status == "passed" for one in done.tests)
+    passed = sum(test.status == "passed" for test in done.tests)
     tests = f", {counted(passed, 'test')} passed" if done.tests else ""
     rest = counted(warnings, "warning") if warnings else "no problems"
     return f"{done.project.name}: {checked} checked{tests}, {rest}"

@@ -120,8 +120,8 @@ def _check_files(check: FolderCheck, kind: str, folder: DataFolder) -> bool:
             check.findings += _requirements(check.project, path, file) if kind == "workflow" else ()
             if file.is_sound:
                 tools = tuple(dict.fromkeys(name for name, _ in file.tools))
-                one = Runnable(kind, path.stem, folder, path.name, tools, file.has_test)
-                (check.workflows if kind == "workflow" else check.agents).setdefault(one.name, one)
+                runnable = Runnable(kind, path.stem, folder, path.name, tools, file.has_test)
+                (check.workflows if kind == "workflow" else check.agents).setdefault(runnable.name, runnable)
     return has_any
 
 
@@ -148,7 +148,7 @@ def _requirements(project: PluginProject, path: Path, file: PortableFile) -> Ite
     if project.is_installed:
         return  # what an installed distribution requires was resolved when it was installed
     stated = json_object(project.settings.get("project")).get("dependencies") or ()
-    required = {canonicalize_name(found[0]) for line in stated if (found := _REQUIRED.match(str(line).strip()))}
+    required = {canonicalize_name(match[0]) for line in stated if (match := _REQUIRED.match(str(line).strip()))}
     its = {distribution for _, distribution in file.tools if distribution}
     for name in sorted(its - required - {project.source.name}):
         used = ", ".join(sorted(tool for tool, distribution in file.tools if distribution == name))

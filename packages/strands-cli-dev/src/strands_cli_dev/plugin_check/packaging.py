@@ -126,7 +126,7 @@ def _hatch_fault(project: PluginProject, path: str) -> tuple[str, str] | None:
         return "`exclude` leaves it out", "narrow `exclude`"
     if any(_matches(path, pattern) for pattern in [*_texts(wheel, "artifacts"), *_texts(build, "artifacts")]):
         return None
-    chosen = [place for key in ("packages", "only-include", "include") for place in _texts(wheel, key)]
+    chosen = [text for key in ("packages", "only-include", "include") for text in _texts(wheel, key)]
     if chosen and not any(_matches(path, pattern) for pattern in chosen):
         return f"the wheel contains only {', '.join(chosen)}", f'packages = ["{Path(path).parent.as_posix()}"]'
     return None

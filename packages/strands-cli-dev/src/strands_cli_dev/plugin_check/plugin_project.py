@@ -130,7 +130,11 @@ def find_installed(name: str) -> PluginProject:
         message = f"the distribution '{name}' is installed, but declares nothing in a group such as {TOOLS!r}"
         raise InvalidInput(message, findings=[Finding(code, message)])
     otherwise = "name an installed distribution, or a directory with a pyproject.toml"
-    declaring = {canonicalize_name(one.name) for one in distributions() if one.entry_points.select(group=TOOLS)}
+    declaring = {
+        canonicalize_name(distribution.name)
+        for distribution in distributions()
+        if distribution.entry_points.select(group=TOOLS)
+    }
     message = f"no distribution '{name}' is installed, and there is no such directory"
     fix = suggest(canonicalize_name(name), declaring, otherwise)
     raise InvalidInput(message, findings=[Finding(code, message, fix=fix)])

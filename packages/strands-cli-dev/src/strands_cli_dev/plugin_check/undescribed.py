@@ -50,12 +50,14 @@ def check_undescribed(
     for index, entry in enumerate(manifest.tools if manifest else ()):
         faults += check_declared(entry, str(file), f"/tools/{index}")
     sources = [tool for _, tool in made]
-    return manifest if made else None, [*findings, *(_in_code(one, sources) for one in faults)]
+    return manifest if made else None, [*findings, *(_in_code(fault, sources) for fault in faults)]
 
 
 def _is_described(tool: SourceTool) -> bool:
     members = tool.members if tool.holds_many else (tool,)
-    return bool(members) and all(None not in (one.name, one.description, one.input_schema) for one in members or ())
+    return bool(members) and all(
+        None not in (member.name, member.description, member.input_schema) for member in members or ()
+    )
 
 
 def _not_checked(project: PluginProject, name: str, tool: SourceTool, *, may_import: bool) -> Finding:

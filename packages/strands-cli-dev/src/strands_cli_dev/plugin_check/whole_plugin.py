@@ -216,7 +216,7 @@ def _certain(project: PluginProject, name: str, tool: SourceTool) -> dict[str, d
         if tool.complete or (tool.holds_many and members == ()):
             manifest_entries(project, name, tool)  # raises: it has no tool
         return None
-    if not all(one.certain and one.name for one in members):
+    if not all(member.certain and member.name for member in members):
         return None
     return {f"{entry['entry']}#{entry['name']}": entry for entry in manifest_entries(project, name, tool)}
 
@@ -233,9 +233,9 @@ def _check_leftovers(project: PluginProject, file: Path, manifest: Manifest | No
 def check_installed(name: str) -> Iterator[Finding]:
     """Yield a warning for a new project whose distribution is installed: installing the project would replace it."""
     try:
-        place = distribution(name).locate_file("")
+        path = distribution(name).locate_file("")
     except PackageNotFoundError:
         return
     message = f"'{name}' is installed already; installing this project replaces it"
     fix = f"take another name: strands plugin new my_{canonicalize_name(name).rpartition('-')[2]}"
-    yield Finding(NAME_INSTALLED, message, Where(str(place)), fix, severity="warning")
+    yield Finding(NAME_INSTALLED, message, Where(str(path)), fix, severity="warning")

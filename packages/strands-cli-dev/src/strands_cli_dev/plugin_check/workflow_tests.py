@@ -65,21 +65,23 @@ def run_tests(check: FolderCheck, *, with_tools: bool, seconds: float = TEST_SEC
         seconds: The time limit of each child process.
     """
     outcomes: list[TestOutcome] = []
-    for one in (*check.workflows.values(), *check.agents.values()):
-        if not one.has_test:
-            words = "a recording" if one.kind == "workflow" else "a test"
+    for workflow in (*check.workflows.values(), *check.agents.values()):
+        if not workflow.has_test:
+            words = "a recording" if workflow.kind == "workflow" else "a test"
             found = [
-                TestOutcome(one.kind, one.name, "", "skipped", f"it has no {words[2:]} that plays without a model")
+                TestOutcome(
+                    workflow.kind, workflow.name, "", "skipped", f"it has no {words[2:]} that plays without a model"
+                )
             ]
-        elif one.calls_tools and not with_tools:
-            reason = f"it calls tools ({', '.join(one.calls_tools)}): add --import to run it"
-            found = [TestOutcome(one.kind, one.name, "", "skipped", reason)]
-        elif one.kind == "agent" and not entry_points(group="strands_cli.commands", name="atomic"):
-            found = [TestOutcome(one.kind, one.name, "", "skipped", NO_RUNNER)]
+        elif workflow.calls_tools and not with_tools:
+            reason = f"it calls tools ({', '.join(workflow.calls_tools)}): add --import to run it"
+            found = [TestOutcome(workflow.kind, workflow.name, "", "skipped", reason)]
+        elif workflow.kind == "agent" and not entry_points(group="strands_cli.commands", name="atomic"):
+            found = [TestOutcome(workflow.kind, workflow.name, "", "skipped", NO_RUNNER)]
         else:
-            found = list(_run_apart(one, seconds))
+            found = list(_run_apart(workflow, seconds))
         outcomes += found
-        check.findings += [_finding(one, outcome) for outcome in found if outcome.status != "passed"]
+        check.findings += [_finding(workflow, outcome) for outcome in found if outcome.status != "passed"]
     return outcomes
 
 
@@ -100,18 +102,18 @@ def _finding(one: Runnable, outcome: TestOutcome) -> Finding:
 
 def _run_apart(one: Runnable, seconds: float) -> Iterator[TestOutcome]:
     with tempfile.TemporaryDirectory(prefix="strands-package-") as folder:
-        place = Path(folder)
-        _copy(one, place / "package")
+        path = Path(folder)
+        _copy(one, path / "package")
         for name in ("home", "work"):
-            (place / name).mkdir()
-        file = place / "package" / one.file
+            (path / name).mkdir()
+        file = path / "package" / one.file
         if one.kind == "workflow":
             inputs = file.with_name(f"{one.name}{INPUTS}")
             more = ["--vars-file", str(inputs)] if inputs.is_file() else []
             words = ["run", str(file), "--provider", "replay", *more, "--json"]
         else:
             words = ["atomic", "test", str(file), "--json"]
-        code, document = _strands(words, place, seconds)
+        code, document = _strands(words, path, seconds)
     yield from _of_workflow(one, code, document) if one.kind == "workflow" else _of_agent(one, code, document)
 
 
@@ -169,7 +171,7 @@ def _reason(code: int | None, document: Mapping[str, Any]) -> str:
         return "it took longer than allowed"
     error = json_object(document.get("error"))
     findings = error.get("findings")
-    found = [str(json_object(one).get("message")) for one in findings] if isinstance(findings, list) else []
+    found = [str(json_object(finding).get("message")) for finding in findings] if isinstance(findings, list) else []
     denied = [json_object(one) for one in document.get("denials") or ()]
     denials = [f"a call of {one.get('tool')} ({one.get('rule')})" for one in denied]
     return "; ".join(found or denials) or str(error.get("message") or f"it ends with exit code {code}")

@@ -49,18 +49,18 @@ def new(
     from strands_cli_dev.plugin_new.new_plugin import SAMPLE, NewPlugin, make_plugin
     from strands_cli_dev.plugin_new.plugin_name import name_plugin
 
-    wanted = NewPlugin(name_plugin(name), form.value, author, description)
-    made = make_plugin(wanted, directory)
-    if wanted.name.tool not in (name, name.removeprefix("strands-tool-")):
-        say(f"the tool is called '{wanted.name.tool}'")
+    plugin = NewPlugin(name_plugin(name), form.value, author, description)
+    made = make_plugin(plugin, directory)
+    if plugin.name.tool not in (name, name.removeprefix("strands-tool-")):
+        say(f"the tool is called '{plugin.name.tool}'")
     findings = [*check_installed(made.name), *read_project(made).source.twins()]
     example, place = json.dumps(SAMPLE), shlex.quote(str(made))
     commands = [
         f"python -m pip install -e {place}",
-        f"strands tools run {wanted.ref} --input '{example}'",
+        f"strands tools run {plugin.ref} --input '{example}'",
         f"python -m pytest {place}",
     ]
-    _print_made(made, {"tool": wanted.name.tool}, findings, commands, as_json=as_json)
+    _print_made(made, {"tool": plugin.name.tool}, findings, commands, as_json=as_json)
 
 
 def _new_flow(name: str, directory: Path, author: str | None, description: str | None, *, as_json: bool) -> None:
@@ -69,18 +69,18 @@ def _new_flow(name: str, directory: Path, author: str | None, description: str |
 
     from strands_cli_dev.plugin_new.new_flow import NewFlow, make_flow, name_flow
 
-    wanted = NewFlow(name_flow(name), author, description)
-    made = make_flow(wanted, directory)
-    if wanted.name not in (name, name.removeprefix("strands-flow-")):
-        say(f"the workflow is called '{wanted.name}'")
+    new_flow = NewFlow(name_flow(name), author, description)
+    made = make_flow(new_flow, directory)
+    if new_flow.name not in (name, name.removeprefix("strands-flow-")):
+        say(f"the workflow is called '{new_flow.name}'")
     place = shlex.quote(str(made))
     commands = [
-        f"strands run {shlex.quote(str(made / wanted.file))}",
+        f"strands run {shlex.quote(str(made / new_flow.file))}",
         f"strands plugin check {place}",
         f"python -m pip install -e {place}",
-        f"strands run {wanted.reference}",
+        f"strands run {new_flow.reference}",
     ]
-    _print_made(made, {"workflow": wanted.name}, [], commands, as_json=as_json)
+    _print_made(made, {"workflow": new_flow.name}, [], commands, as_json=as_json)
 
 
 def _print_made(

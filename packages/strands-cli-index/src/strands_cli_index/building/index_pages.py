@@ -36,7 +36,7 @@ def _all_page(releases: Mapping[str, Sequence[Mapping[str, Any]]], libraries: Se
     listed = _table("Plugins", _HEADS, rows) if releases else "<p>There are none.</p>"
     others = (
         f"<h2>Other distributions</h2><p>{counted(len(libraries), 'release')} that plugins may require: "
-        f"{', '.join(_escape(one['name'] + ' ' + one['version']) for one in libraries)}.</p>"
+        f"{', '.join(_escape(library['name'] + ' ' + library['version']) for library in libraries)}.</p>"
         if libraries
         else ""
     )
@@ -152,8 +152,8 @@ def _files(versions: Sequence[Mapping[str, Any]]) -> str:
     rows = "".join(
         f'<tr><th scope="row"><a href="../wheels/{_escape(file["file"])}">{_escape(file["file"])}</a></th>'
         f"<td>{_size(file['size'])}</td><td><code>{file['sha256']}</code></td></tr>"
-        for one in versions
-        for file in one["files"]
+        for version in versions
+        for file in version["files"]
     )
     return f"<h2>Versions</h2>{_table('Versions', ('Wheel', 'Size', 'SHA-256'), rows)}"
 

@@ -237,22 +237,22 @@ def _write_texts(made: Path, document: Mapping[str, Any]) -> None:
 def search_lines(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the lines of a search: one for each distribution, about its newest version."""
     lines: dict[str, dict[str, Any]] = {}
-    for one in releases:
-        if one["name"] in lines:
-            lines[one["name"]]["versions"].append(one["version"])
+    for release in releases:
+        if release["name"] in lines:
+            lines[release["name"]]["versions"].append(release["version"])
             continue
-        tools = [_searched_tool(tool) for held in one["tools"] for tool in (held, *(held["members"] or ()))]
-        stated = one["publisher"]
+        tools = [_searched_tool(tool) for held in release["tools"] for tool in (held, *(held["members"] or ()))]
+        stated = release["publisher"]
         publisher = f"{stated['kind']}:{stated['repository']}" if stated["status"] == "verified" else ""
-        lines[one["name"]] = {
-            "name": one["name"],
-            "versions": [one["version"]],
-            "summary": one["summary"],
+        lines[release["name"]] = {
+            "name": release["name"],
+            "versions": [release["version"]],
+            "summary": release["summary"],
             "tools": tools,
-            **{group: [name for folder in one[group] for name in _names_of(folder)] for group in GROUPS},
+            **{group: [name for folder in release[group] for name in _names_of(folder)] for group in GROUPS},
             "publisher": publisher,
-            "check": check_phrase(one["check"]),
-            "adopt": one["adopt"],
+            "check": check_phrase(release["check"]),
+            "adopt": release["adopt"],
         }
     return list(lines.values())
 
@@ -269,7 +269,7 @@ def _names_of(folder: Mapping[str, Any]) -> list[str]:
 def summary_lines(built: Built) -> list[str]:
     """Return one line for each release, and the sum."""
     releases, libraries = built.document["releases"], built.document["libraries"]
-    lines = [f"{one['name']} {one['version']}: {_state(one)}" for one in releases]
+    lines = [f"{release['name']} {release['version']}: {_state(release)}" for release in releases]
     others = f", {counted(len(libraries), 'other distribution')}" if libraries else ""
     return [*lines, counted(len(releases), "release") + others]
 

@@ -153,7 +153,7 @@ def _parts_of(member: zipfile.ZipInfo) -> tuple[str, ...]:
 
 
 def _dist_info_of(tree: Path) -> Path:
-    found = [path for path in tree.iterdir() if path.name.lower().endswith(".dist-info")]
-    if len(found) != 1 or not (found[0] / "METADATA").is_file():
+    paths = [path for path in tree.iterdir() if path.name.lower().endswith(".dist-info")]
+    if len(paths) != 1 or not (paths[0] / "METADATA").is_file():
         raise UnfitWheelError("it has not exactly one *.dist-info with METADATA")
-    return found[0]
+    return paths[0]

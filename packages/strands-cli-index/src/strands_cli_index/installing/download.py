@@ -96,10 +96,10 @@ def _new(folder: Path) -> Path:
 
 
 def _only_wheel(folder: Path) -> Path:
-    found = list(folder.glob("*.whl"))
-    if len(found) != 1:
-        raise NotEquipped(f"the installer created {len(found)} wheels, not one", fix="name a wheel file")
-    return found[0]
+    paths = list(folder.glob("*.whl"))
+    if len(paths) != 1:
+        raise NotEquipped(f"the installer created {len(paths)} wheels, not one", fix="name a wheel file")
+    return paths[0]
 
 
 def unpack_wheel(wheel: Path, tree: Path, installer: PluginInstaller) -> Fetched:
@@ -161,11 +161,11 @@ def _extract(opened: zipfile.ZipFile, tree: Path) -> tuple[list[str], list[str]]
 def _fetched_by_uv(installer: PluginInstaller, folder: Path, tree: Path, rules: list[str]) -> Fetched:
     """Have uv choose the version, list its hashes, and install it into a folder that is never imported from."""
     target, uv = installer.target, installer.program
-    asked, chosen = folder / "asked.txt", folder / "chosen.txt"
-    asked.write_text(f"{target.requirement}\n", encoding="utf-8")
+    path, chosen = folder / "asked.txt", folder / "chosen.txt"
+    path.write_text(f"{target.requirement}\n", encoding="utf-8")
     plain = ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "--generate-hashes"]
     here = ["--python", sys.executable, "--no-deps", *rules]
-    uv.run("pip", "compile", *here, *plain, "--quiet", "-o", str(chosen), str(asked))
+    uv.run("pip", "compile", *here, *plain, "--quiet", "-o", str(chosen), str(path))
     uv.run("pip", "install", *here, "--target", str(tree), "-r", str(chosen))
     hashes = [part.partition("=")[2] for part in chosen.read_text(encoding="utf-8").split() if part[:7] == "--hash="]
     name, version, dist_info = _described(tree, target.name)
@@ -208,7 +208,7 @@ def install_fetched(fetched: Fetched, installer: PluginInstaller, folder: Path, 
     """
     program, named = installer.program, f"{fetched.name}{fetched.extras}"
     by_hash = folder / "exact.txt"
-    line = [f"{named}=={fetched.version}", *(f"--hash={one}" for one in fetched.hashes)]
+    line = [f"{named}=={fetched.version}", *(f"--hash={digest}" for digest in fetched.hashes)]
     by_hash.write_text(" ".join(line) + "\n", encoding="utf-8")
     alone = [] if lacks else ["--no-deps"]
     if fetched.wheel is None:

@@ -129,8 +129,10 @@ def preview_of(
     return Preview(
         fetched=fetched,
         installed=version_of(fetched.name),
-        tools=tuple((one, installer.decide(one, plugin, [source], publisher)) for one in members),
-        adoptable=tuple((one, installer.decide(one, plugin, [source, "adopted"], publisher)) for one in undeclared),
+        tools=tuple((member, installer.decide(member, plugin, [source], publisher)) for member in members),
+        adoptable=tuple(
+            (record, installer.decide(record, plugin, [source, "adopted"], publisher)) for record in undeclared
+        ),
         requires=tuple(_to_install(fetched, version_of)),
         changes=tuple(plugin.changes()),
         faults=tuple(plugin.findings()),
@@ -166,12 +168,14 @@ def _to_install(fetched: Fetched, version_of: Callable[[str], str | None]) -> It
     extras = set(fetched.extras.strip("[]").split(",")) if fetched.extras else {""}
     for text in requires_of(fetched.plugin.dist_info):
         try:
-            wanted = Requirement(text)
+            requirement = Requirement(text)
         except InvalidRequirement:
             yield f"{text} (which is not a requirement)"
             continue
-        if wanted.marker is not None and not any(wanted.marker.evaluate({"extra": extra}) for extra in extras):
+        if requirement.marker is not None and not any(
+            requirement.marker.evaluate({"extra": extra}) for extra in extras
+        ):
             continue
-        version = version_of(wanted.name)
-        if version is None or not wanted.specifier.contains(version, prereleases=True):
-            yield str(wanted).partition(";")[0].strip() + (f" ({version} is installed)" if version else "")
+        version = version_of(requirement.name)
+        if version is None or not requirement.specifier.contains(version, prereleases=True):
+            yield str(requirement).partition(";")[0].strip() + (f" ({version} is installed)" if version else "")

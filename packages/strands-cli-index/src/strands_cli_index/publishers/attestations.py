@@ -56,14 +56,16 @@ def attested_by(raw: bytes, name: str, digest: str) -> Attested:
             return unverified(f"sigstore does not start here: {_plain(error)}")
         try:
             file = Distribution(name=name, digest=digest)
-            found = {_signer(stated, one, file) for stated, attestations in bundles for one in attestations}
+            publishers = {
+                _signer(stated, attestation, file) for stated, attestations in bundles for attestation in attestations
+            }
         except _RefusedError as error:
             return wrong(str(error))
         except Exception as error:  # noqa: BLE001 - parsers of certificates raise many kinds
             return wrong(f"its attestation cannot be read: {_plain(error)}")
-    if len(found) != 1:
-        return wrong(f"its attestations have several publishers: {', '.join(sorted(map(str, found)))}")
-    return Attested("verified", found.pop())
+    if len(publishers) != 1:
+        return wrong(f"its attestations have several publishers: {', '.join(sorted(map(str, publishers)))}")
+    return Attested("verified", publishers.pop())
 
 
 @contextlib.contextmanager

@@ -26,13 +26,13 @@ def attested_beside(file: Path) -> Attested:
     Raises:
         OSError: The file cannot be read.
     """
-    found = provenance_beside(file)
-    if found is None:
+    path = provenance_beside(file)
+    if path is None:
         return unverified("no attestation is offered")
     try:
-        raw = read_start(found, MAX_BYTES + 1)
+        raw = read_start(path, MAX_BYTES + 1)
     except OSError as error:
-        return unverified(f"{found.name} cannot be read: {error.strerror}")
+        return unverified(f"{path.name} cannot be read: {error.strerror}")
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return attested_by(raw, file.name, digest)

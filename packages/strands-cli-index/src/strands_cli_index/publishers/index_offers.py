@@ -49,7 +49,7 @@ def _by_index(
     place = urlsplit(url).hostname or "the index"
     try:
         page = fetch_limited(f"{url}/{name}/", _ACCEPT, limits or Limits(MAX_INDEX_BYTES), authorities)
-        offered = [one for one in _offers(page) if _is_wanted(one, wanted)]
+        offered = [offer for offer in _offers(page) if _is_wanted(offer, wanted)]
         if len({(file, digest) for file, digest, _ in offered}) != 1:
             return unverified(f"{place} does not list the file" if not offered else f"{place} lists several such files")
         file, digest, address = offered[0]

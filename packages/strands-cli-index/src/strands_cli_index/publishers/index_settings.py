@@ -67,8 +67,8 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _default(installer: PluginInstaller, *words: str) -> str:
-    found = _DEFAULT.search(installer.program.run("help", *(words or ("wheel",))))
-    return found[1] if found is not None else ""
+    match = _DEFAULT.search(installer.program.run("help", *(words or ("wheel",))))
+    return match[1] if match is not None else ""
 
 
 def _web(urls: list[str]) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ def _bundles(value: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]
         attestations = bundle.get("attestations") if isinstance(bundle, dict) else None
         if not isinstance(publisher, dict):
             raise ProvenanceError("a bundle of it states no publisher")
-        if not isinstance(attestations, list) or not all(isinstance(one, dict) for one in attestations):
+        if not isinstance(attestations, list) or not all(isinstance(attestation, dict) for attestation in attestations):
             raise ProvenanceError("a bundle of it has no list of attestations")
         if not attestations:
             raise ProvenanceError("a bundle of it has no attestation")

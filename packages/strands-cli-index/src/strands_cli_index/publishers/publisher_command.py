@@ -43,8 +43,8 @@ def _plugins() -> list[str]:
     """Return the installed distributions that declare anything for this program."""
     return sorted(
         {
-            one.name
-            for one in distributions()
-            if any(point.group.startswith("strands_cli.") for point in one.entry_points)
+            distribution.name
+            for distribution in distributions()
+            if any(point.group.startswith("strands_cli.") for point in distribution.entry_points)
         }
     )

@@ -55,10 +55,10 @@ def parse_places(texts: Iterable[str]) -> tuple[Place, ...]:
     Raises:
         UsageError: One of them is not an index, or there are more than `MAX_PLACES`.
     """
-    found = tuple(dict.fromkeys(parse_place(text) for text in texts))
-    if len(found) > MAX_PLACES:
-        raise UsageError(f"there are {len(found)} indexes; at most {MAX_PLACES} are read", fix="name fewer")
-    return found
+    places = tuple(dict.fromkeys(parse_place(text) for text in texts))
+    if len(places) > MAX_PLACES:
+        raise UsageError(f"there are {len(places)} indexes; at most {MAX_PLACES} are read", fix="name fewer")
+    return places
 
 
 def configured_places(config: Path | None = None) -> tuple[Place, ...]:

@@ -101,13 +101,13 @@ def find_release(name: str, specifier: str, places: Sequence[Place]) -> Release 
         if place == Place():
             return chosen
         part = read_part(place, WHOLE)
-        releases = [one for one in read_releases(part, place) if one.name == wanted]
+        releases = [release for release in read_releases(part, place) if release.name == wanted]
         if chosen is not None:
             _require_agreement(chosen, releases)
         elif releases:
             chosen = _fitting(releases, specifier)
         else:
-            known += [one.name for one in read_releases(part, place)]
+            known += [release.name for release in read_releases(part, place)]
     if chosen is None:
         raise _lacking(f"no index has '{wanted}'", suggest(wanted, sorted(set(known)), _ASK_PIP))
     return chosen
@@ -197,14 +197,16 @@ def _fitting(releases: Sequence[Release], specifier: str) -> Release:
     from packaging.version import InvalidVersion, Version
 
     versions: dict[Version, Release] = {}
-    for one in releases:
+    for release in releases:
         try:
-            versions.setdefault(Version(one.version), one)
+            versions.setdefault(Version(release.version), release)
         except InvalidVersion:
-            raise _lacking(f"{one.place} has '{one.name}' in {one.version!r}, which is not a version", None) from None
+            raise _lacking(
+                f"{release.place} has '{release.name}' in {release.version!r}, which is not a version", None
+            ) from None
     fitting = list(SpecifierSet(specifier).filter(versions))
     if not fitting:
-        there = ", ".join(str(one) for one in sorted(versions, reverse=True)[:10])
+        there = ", ".join(str(version) for version in sorted(versions, reverse=True)[:10])
         message = f"{releases[0].place} has '{releases[0].name}', but no version that fits {specifier}"
         raise _lacking(message, f"choose one of its versions: {there}")
     return versions[max(fitting)]

@@ -74,14 +74,14 @@ def find_lines(raw: bytes, words: Sequence[str], file: str) -> list[SearchLine]:
     folded = [word.casefold() for word in words if word.strip()]
     # As JSON has them: a word may contain a quote or a backslash.
     needles = [json.dumps(word, ensure_ascii=False)[1:-1] for word in folded]
-    found = []
+    lines = []
     for number, line in _lines(raw, file):
         whole = line.casefold() if needles else ""
         if all(needle in whole for needle in needles):
             one = _parsed(line, Where(file, number))
             if all(word in _searched(one) for word in folded):
-                found.append(one)
-    return found
+                lines.append(one)
+    return lines
 
 
 def _lines(raw: bytes, file: str) -> Iterator[tuple[int, str]]:
@@ -116,9 +116,9 @@ def _parsed(line: str, where: Where) -> SearchLine:
     name, versions, tools = found.get("name"), found.get("versions"), found.get("tools")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise refused_index("`name` is not the normalised name of a distribution", where)
-    if not isinstance(versions, list) or not versions or not all(_is_version(one) for one in versions):
+    if not isinstance(versions, list) or not versions or not all(_is_version(version) for version in versions):
         raise refused_index(f"`versions` of '{name}' are not versions", where)
-    if not isinstance(tools, list) or not all(_is_tool(one) for one in tools):
+    if not isinstance(tools, list) or not all(_is_tool(tool) for tool in tools):
         raise refused_index(f"`tools` of '{name}' are not texts", where)
     texts = [found.get(key, "") for key in _TEXTS]
     packaged = {group: found.get(group, []) for group in GROUPS}

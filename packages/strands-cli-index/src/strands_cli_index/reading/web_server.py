@@ -155,8 +155,8 @@ def _too_large(url: str, limit: int) -> InvalidInput:
 def _credentials(host: str) -> dict[str, str]:
     """Return the header with the name and the password of a server from `~/.netrc`, as pip has them."""
     with contextlib.suppress(OSError, netrc.NetrcParseError, RuntimeError):
-        found = netrc.netrc().authenticators(host)
-        if found and found[2]:
-            pair = base64.b64encode(f"{found[0]}:{found[2]}".encode()).decode()
+        authenticators = netrc.netrc().authenticators(host)
+        if authenticators and authenticators[2]:
+            pair = base64.b64encode(f"{authenticators[0]}:{authenticators[2]}".encode()).decode()
             return {"Authorization": f"Basic {pair}"}
     return {}

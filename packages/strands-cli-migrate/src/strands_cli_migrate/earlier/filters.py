@@ -32,8 +32,12 @@ def _truncate_edits(template: Template, place: int) -> Iterator[Edit]:
         yield Edit(word.end, word.end if found is None else template.tokens[found[1]].end, "(255, true)")
         return
     arguments, closing = found[0], template.tokens[found[1]]
-    named = [one[2:] for one in arguments if len(one) > 2 and one[0].text == "length" and one[1].text == "="]
-    first = [one for one in arguments[:1] if len(one) < 2 or one[1].text != "="]
+    named = [
+        argument[2:]
+        for argument in arguments
+        if len(argument) > 2 and argument[0].text == "length" and argument[1].text == "="
+    ]
+    first = [argument for argument in arguments[:1] if len(argument) < 2 or argument[1].text != "="]
     length = [*named, *first]
     if not length:
         yield Edit(word.end, closing.end, "(255, true)")
@@ -46,7 +50,7 @@ def _truncate_edits(template: Template, place: int) -> Iterator[Edit]:
 def is_unclear(template: Template) -> bool:
     """Return whether a search has a pattern that is known only in the run, so that it may have no group."""
     searches = [place for place in template.filters() if template.tokens[place].text == "regex_search"]
-    found = [template.arguments(place) for place in searches]
+    found = [template.arguments(search) for search in searches]
     return any(one is not None and len(one[0]) == 1 and literal(_value(one[0][0])) is None for one in found)
 
 

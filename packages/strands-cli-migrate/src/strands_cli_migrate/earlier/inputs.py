@@ -84,7 +84,7 @@ def tell_the_orchestrator(document: dict[str, Any], places: dict[str, str]) -> s
     texts = [one for one in (prompt, message) if isinstance(one, str)]
     texts += [str(holder[key]) for holder, key, _ in texts_in(step.get("vars"), "")]
     templates = [Template(text) for text in texts]
-    read = {template.tokens[place].text for template in templates for place in template.free_names()}
+    read = {template.tokens[name].text for template in templates for name in template.free_names()}
     if read & {*names}:
         return None
     pointer = f"{CONFIG}/orchestrator"

@@ -90,7 +90,7 @@ def _is_counted(template: Template, place: int, first: int) -> bool:
 
 def draft_edits(template: Template) -> Iterator[Edit]:
     """Yield what to write for `iteration` in the message for a draft: it was the number of that draft."""
-    for place in template.free_names():
-        word = template.tokens[place]
+    for name in template.free_names():
+        word = template.tokens[name]
         if word.text == "iteration":
             yield Edit(word.start, word.end, "(iteration | default(0) + 1)")

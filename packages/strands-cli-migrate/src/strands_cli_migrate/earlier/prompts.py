@@ -19,7 +19,7 @@ def explains_templates(agent: str, prompt: str, pattern: Mapping[str, Any], inpu
     if _END in prompt:
         return False
     template = Template(prompt)
-    paths = {tuple(template.path(place)[0]) for place in template.free_names()}
+    paths = {tuple(template.path(name)[0]) for name in template.free_names()}
     if len(paths) < _MANY or any(path[0] in inputs for path in paths):
         return False
     uses = [_names_at(step.value, step.names) for step in steps_in(pattern) if step.value.get("agent") == agent]

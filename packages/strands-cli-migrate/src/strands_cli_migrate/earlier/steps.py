@@ -83,6 +83,6 @@ def _tasks(config: Mapping[str, Any]) -> Iterator[Step]:
             new = {*deps.get(waiting.pop(), ())} - before
             before |= new
             waiting += new
-        gates = any(str(one.get("id")) in before and one.get("type") == "hitl" for one in tasks)
+        gates = any(str(task.get("id")) in before and task.get("type") == "hitl" for task in tasks)
         names: Names = {"tasks": before, **({"hitl_response": None} if gates else {})}
         yield Step(task, f"{CONFIG}/tasks/{number}", names)

@@ -178,18 +178,18 @@ def _tokens(text: str) -> list[Token]:
     """Return the tokens of a template but for spaces; none where it is not one."""
     from jinja2 import TemplateSyntaxError
 
-    found: list[Token] = []
+    tokens: list[Token] = []
     position = 0
     try:
         for _, kind, value in _environment().lexer.tokeniter(text, None):
             # Jinja leaves out the spaces before a mark such as `{%-`.
             while position < len(text) and not text.startswith(value, position):
                 position += 1
-            found.append(Token(kind, value, position, position + len(value)))
+            tokens.append(Token(kind, value, position, position + len(value)))
             position += len(value)
     except TemplateSyntaxError:
         return []
-    return [token for token in found if token.kind != "whitespace"]
+    return [token for token in tokens if token.kind != "whitespace"]
 
 
 def _moved(token: Token, by: int) -> Token:

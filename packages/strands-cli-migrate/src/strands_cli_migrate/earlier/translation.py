@@ -321,8 +321,8 @@ def _is_plain(path: str) -> bool:
 
 def _shows_status(template: Template) -> bool:
     """Return whether a template reads a status, or a whole result, which has one."""
-    for place in template.free_names():
-        path, _ = template.path(place)
+    for name in template.free_names():
+        path, _ = template.path(name)
         if path[0] in _RESULTS and not _STATUSLESS & {*path[1:]}:
             return True
     return any(token.text == "status" for token in template.tokens)

@@ -78,8 +78,8 @@ def is_present(version: object) -> bool:
 
 def is_later_version(version: object) -> bool:
     """Return whether a version is a number from that of the present format on."""
-    found = _NUMBERS.fullmatch(str(version))
-    return found is not None and int(found[1]) >= PRESENT
+    match = _NUMBERS.fullmatch(str(version))
+    return match is not None and int(match[1]) >= PRESENT
 
 
 def _places(part: Any, names: list[str], pointer: str) -> Iterator[str]:

@@ -39,8 +39,8 @@ def answer(ui: Ui, request: Any) -> Response:
             _require_open(ui, run, key)
         child = ui.children.start(words, text)
         # That it has failed is what a person wants of it.
-        wanted = ExitCode.RUN_FAILED if fields.get("do") == "fail" else ExitCode.OK
-        if child.wait(PATIENCE_S) != wanted:
+        code = ExitCode.RUN_FAILED if fields.get("do") == "fail" else ExitCode.OK
+        if child.wait(PATIENCE_S) != code:
             return failure(run, child)
         if fields.get("do") == "fail" or _still_waits(ui, run):
             return go_to(f"/runs/{quote(run)}")

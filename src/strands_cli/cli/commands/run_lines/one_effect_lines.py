@@ -38,7 +38,7 @@ def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
         **{name: getattr(effect, name) for name in (*_PLAIN, *_PLAIN_TOO)},
         "layers": list(effect.layers),
         "failures": list(effect.failures),
-        "calls": [{"tool": one.tool, "arguments": one.arguments} for one in effect.calls],
+        "calls": [{"tool": call.tool, "arguments": call.arguments} for call in effect.calls],
         "response": effect.answer if is_step else None,
         "output": effect.value,
         "text": effect.result if is_step or effect.answer is None else effect.answer,

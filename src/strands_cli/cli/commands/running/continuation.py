@@ -175,13 +175,13 @@ def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *
     from strands_cli.engine.corrected_workflow import read_correction
     from strands_cli.engine.standalone import require_rehearsed
 
-    found = app.plan_correction(journal, read_correction(journal, file), changes)
+    correction = app.plan_correction(journal, read_correction(journal, file), changes)
     if not quiet:
-        for line in found.lines():
+        for line in correction.lines():
             say(one_line(line))
-    asyncio.run(require_rehearsed(journal, found))
-    _require_trust(found, may_ask=not changes.get("detach"))
-    found.store(journal)
+    asyncio.run(require_rehearsed(journal, correction))
+    _require_trust(correction, may_ask=not changes.get("detach"))
+    correction.store(journal)
 
 
 def _require_trust(found: Correction, *, may_ask: bool) -> None:
@@ -284,17 +284,17 @@ def continue_run(
     from strands_cli.engine.stored_runs.run_owners import owner_name
 
     changes, flags = chosen.changes(), flags.placed()
-    place = place_of(changes)
+    store_place = place_of(changes)
     change, typed_in = change or Change(), Path.cwd()
     known: dict[str, Any] = {"run": run, "status": "failed"}
     with json_on_failure(known if flags.as_json else None):
         flags.require_one_result()
         if change.answers is not None:
-            require_unanswered(run, change.answers, place)
-        if change.decide and not chosen.permits and answered_elsewhere(run, place, change, known, flags):
+            require_unanswered(run, change.answers, store_place)
+        if change.decide and not chosen.permits and answered_elsewhere(run, store_place, change, known, flags):
             return ExitCode.OK
         with contextlib.ExitStack() as stack:
-            journal = stack.enter_context(contextlib.closing(_held(run, place)))
+            journal = stack.enter_context(contextlib.closing(_held(run, store_place)))
             known["run"] = journal.run_id
             if (owner := owner_name(journal)) is not None and not (ends or change.here):
                 act_now = functools.partial(act_on, journal, act, known)

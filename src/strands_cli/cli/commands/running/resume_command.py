@@ -270,7 +270,7 @@ def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:
     if results.count(FROM_STDIN) > 1:
         raise UsageError("only one --result can be read from stdin", fix="write the others: --result JSON")
     values = []
-    for text in [given_text("--result", one) for one in results]:
+    for text in [given_text("--result", result) for result in results]:
         try:
             values.append(json.loads(text))
         except ValueError as error:

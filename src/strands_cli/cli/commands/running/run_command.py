@@ -378,7 +378,7 @@ def warn_of_questions(planned: Plan, request: RunRequest) -> None:
         ends = "will be denied" if request.deny else "will wait for a person"
         which = f"that change something {ends}" if only_reads else ends
         is_server = isinstance(tool, McpTool) and tool.member is None  # rules may cover some of its tools
-        if is_server or any(one.effect == "allow" for one in tool.conditional):
+        if is_server or any(rule.effect == "allow" for rule in tool.conditional):
             which = f"that no rule allows {ends}"
         if isinstance(tool, PythonTool) and tool.decision.asks_for_the_tool:  # its declaration counts once imported
             which = f"{ends} unless its code declares that they only read"
@@ -396,11 +396,11 @@ def repeat_failed_calls(view: View, *, quiet: bool) -> None:
     A refusal by the tool itself, and any other failure, has its reason under the call, which a person who reads the
     lines has seen.
     """
-    for one in view.denials:
-        if quiet or not one.by_tool:
-            times = f" ({counted(one.denied, 'call')})" if one.denied > 1 else ""
-            say(one_line(f"denied: {one.tool}{times}: {with_fix(one.rule, one.fix)}"))
-    refused = {(one.tool, one.rule) for one in view.denials}
+    for denial in view.denials:
+        if quiet or not denial.by_tool:
+            times = f" ({counted(denial.denied, 'call')})" if denial.denied > 1 else ""
+            say(one_line(f"denied: {denial.tool}{times}: {with_fix(denial.rule, denial.fix)}"))
+    refused = {(denial.tool, denial.rule) for denial in view.denials}
     for call in view.finished.failures if quiet and view.finished else ():
         if call.code != "denied" and (call.tool, call.reason) not in refused:
             times = f" ({call.failed} of {counted(call.calls, 'call')})" if call.calls > 1 else ""
@@ -422,9 +422,9 @@ def print_outcome(planned: Plan, ended: Ended, flags: RunFlags, more: Mapping[st
 def at_end(ended: RunResult | RunFinished) -> dict[str, Any]:
     """Return the part of a run's JSON about failed and denied calls, and about its last draft."""
     return {
-        "denials": [dataclasses.asdict(one) for one in ended.denials],
+        "denials": [dataclasses.asdict(denial) for denial in ended.denials],
         "failed_calls": ended.failed_calls,
-        "failures": [dataclasses.asdict(one) for one in ended.failures],
+        "failures": [dataclasses.asdict(failure) for failure in ended.failures],
         **({} if ended.verdict is None else ended.verdict.as_dict()),
     }
 
@@ -433,7 +433,8 @@ def findings_of(planned: Plan, warnings: Sequence[RunWarning] = ()) -> dict[str,
     """Return the findings in the JSON of a run: those of its plan, and the warnings that stderr has as lines."""
     places = dict.fromkeys(("file", "line", "column", "pointer"))
     heard = [
-        {"code": one.code, "severity": "warning", "message": one.message, **places, "fix": one.fix} for one in warnings
+        {"code": warning.code, "severity": "warning", "message": warning.message, **places, "fix": warning.fix}
+        for warning in warnings
     ]
     return {"findings": [*(finding.as_dict() for finding in planned.findings), *heard]}
 

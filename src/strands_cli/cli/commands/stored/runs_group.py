@@ -192,13 +192,13 @@ def fetch_artifacts(
     with where.opened() as opened:
         name = opened.find(run)
         with contextlib.closing(opened.open(name, hold=False)) as journal:
-            found = artifacts_of(journal, with_texts=path is not None or out is not None)
+            artifacts = artifacts_of(journal, with_texts=path is not None or out is not None)
     if out is not None:
-        _write(found, path, out, force=force, as_json=as_json)
+        _write(artifacts, path, out, force=force, as_json=as_json)
     elif path is not None:
-        _print(found, path, as_json=as_json)
+        _print(artifacts, path, as_json=as_json)
     else:
-        _list(found, as_json=as_json)
+        _list(artifacts, as_json=as_json)
 
 
 def _write(found: RunArtifacts, path: str | None, out: Path, *, force: bool, as_json: bool) -> None:
@@ -224,7 +224,7 @@ def _list(found: RunArtifacts, *, as_json: bool) -> None:
     if as_json:
         place = None if found.worked_on is None else dataclasses.asdict(found.worked_on)
         print_json(
-            {"run": found.run_id, "worked_on": place, "artifacts": [artifact_document(one) for one in found.files]}
+            {"run": found.run_id, "worked_on": place, "artifacts": [artifact_document(file) for file in found.files]}
         )
         return
     if not found.files:
@@ -250,13 +250,13 @@ def inputs_of(store: RunStore, runs: Sequence[StoredRun]) -> dict[str, str]:
     from strands_cli.engine.stored_runs.many_journals import journals_of
 
     first = [run.id for run in runs[:MOST_RUNS]]
-    found: dict[str, str] = {}
+    inputs: dict[str, str] = {}
     for run, journal in zip(first, journals_of(store, first), strict=True):
         if isinstance(journal, RunRecordError):
             continue
         with contextlib.closing(journal), contextlib.suppress(RunRecordError):
-            found[run] = _inputs_in(journal)
-    return found
+            inputs[run] = _inputs_in(journal)
+    return inputs
 
 
 def _inputs_in(journal: StoredJournal) -> str:

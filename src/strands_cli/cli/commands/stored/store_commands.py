@@ -52,14 +52,14 @@ def _print(
     from strands_cli.engine.stored_runs.opened_store import opener_of
     from strands_cli.planning.run_request import chosen_place
 
-    place = chosen_place(runs_dir, store)
-    if place.directory is not None:
-        lines = _directory_facts(place) if name == "facts" else [f"{place}: a directory needs nothing"]
+    store_place = chosen_place(runs_dir, store)
+    if store_place.directory is not None:
+        lines = _directory_facts(store_place) if name == "facts" else [f"{store_place}: a directory needs nothing"]
     else:
-        opener, address = opener_of(place)
-        lines = [*step_of(opener)(place, address), *_lines_of_owners(place, looks=name == "facts")]
+        opener, address = opener_of(store_place)
+        lines = [*step_of(opener)(store_place, address), *_lines_of_owners(store_place, looks=name == "facts")]
     if as_json:
-        print_json({"store": str(place), name: lines})
+        print_json({"store": str(store_place), name: lines})
     else:
         print_result("\n".join(lines))
 
