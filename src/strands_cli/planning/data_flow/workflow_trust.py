@@ -83,7 +83,8 @@ class Trust:
 
     @property
     def _is_vouched_for(self) -> bool:
-        return "allow" in self._effects or self.locked_name in self.plan.locked
+        name = self.plan.packaged or Path(self.plan.file).name
+        return "allow" in self._effects or locked_workflow(name, self.authority.digest) in self.plan.locked
 
     @property
     def unconfirmed_python(self) -> tuple[tuple[str, str], ...]:
@@ -103,11 +104,6 @@ class Trust:
             return False
         rule = grant_of(self.plan.rules, request_of(tool))
         return rule is None or rule.folder is None
-
-    @property
-    def locked_name(self) -> str:
-        """Return the entry of `plan.locked` where a required lock vouches for the present workflow."""
-        return f"{WORKFLOW}{self.plan.packaged or Path(self.plan.file).name}@{self.authority.digest}"
 
     @property
     def answer(self) -> Path:
@@ -156,6 +152,11 @@ class Trust:
             named = [fnmatch.fnmatchcase(self.plan.packaged, pattern) for pattern in written]
             fits = [by_file or by_name for by_file, by_name in zip(fits, named, strict=True)]
         return fits[0] and not any(fits[1:])
+
+
+def locked_workflow(name: str, authority: str) -> str:
+    """Return the entry of `plan.locked` where a required lock has a workflow with this digest of its uses."""
+    return f"{WORKFLOW}{name}@{authority}"
 
 
 def _answer_about_python(module: str, folder: str) -> Path:

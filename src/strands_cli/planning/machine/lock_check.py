@@ -224,7 +224,7 @@ def compare_with_lock(
         found, pinned = check_servers(servers, workflow.project, _spec_word(workflow))
         findings += found
     if required_by and not any(finding.code.startswith("lock-") for finding in findings):
-        locked |= _vouched_workflow(workflow.planned(known)) | _locked_python(used)
+        locked |= _locked_workflow(workflow) | _locked_python(used)
     return LockComparison(tuple(findings), locked, pinned)
 
 
@@ -235,18 +235,17 @@ def _locked_python(used: Used) -> frozenset[str]:
     return frozenset(f"{LOCKED_PYTHON}{ref.canonical}" for ref in used.custom)
 
 
-def _vouched_workflow(plan: Plan) -> frozenset[str]:
-    """Return the name of the workflow for `plan.locked` if the lock has its present uses.
+def _locked_workflow(workflow: ResolvedWorkflow) -> frozenset[str]:
+    """Return the entry of the workflow for `plan.locked`, with the digest of its uses in the lock.
 
-    Only a lock that a person requires says so: one that lies beside a workflow may come from its author.
+    Only a lock that a person requires has a say: one that lies beside a workflow may come from its author.
     """
     from strands_cli.lock.lock_reader import lock_file, read_lock
-    from strands_cli.planning.data_flow.workflow_trust import Trust
+    from strands_cli.planning.data_flow.workflow_trust import locked_workflow
 
-    lock, trust = read_lock(lock_file(plan.project)), Trust.of(plan)
-    workflow = lock.workflows.get(plan.packaged or Path(plan.file).name) if lock is not None else None
-    is_vouched = workflow is not None and workflow.authority == trust.authority.digest
-    return frozenset({trust.locked_name}) if is_vouched else frozenset()
+    name, lock = workflow.packaged or Path(workflow.file).name, read_lock(lock_file(workflow.project))
+    locked = lock.workflows.get(name) if lock is not None else None
+    return frozenset({locked_workflow(name, locked.authority)}) if locked is not None else frozenset()
 
 
 def servers_in(tools: Iterable[PlannedTool]) -> list[McpServer]:
