@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from strands_cli.quick_dataclass import dataclass
 
 # How far a run is.
 RunStatus = Literal[

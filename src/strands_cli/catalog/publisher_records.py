@@ -12,7 +12,7 @@ import re
 import site
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -33,6 +33,7 @@ from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.config import user_data_dir
 from strands_cli.errors import UsageError
 from strands_cli.publishers import Publisher, publisher_from
+from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from strands_cli.hooks.hook_values import (
 )
 from strands_cli.policy.decision import Decision, decide, strongest
 from strands_cli.policy.rule import LATE
+from strands_cli.quick_dataclass import dataclass
 
 HOOK_FAILED = Code(
     "hook-failed",

@@ -6,10 +6,10 @@ import os
 import shlex
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding, Where
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.system.subprocesses import end_group
 
 # Secrets that are too short to be searched for in texts, where they would be found by chance: those are named.

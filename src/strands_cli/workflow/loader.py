@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from strands_cli.default_parts import DEFAULTS, FORMATS, OURS, PATTERNS, install_of
 from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError, suggest, too_many
 from strands_cli.parts.named_parts import PART_BROKEN, NamedIn, Part, broken_part, imported_part, names_in, part_named
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.texts.unicode_safety import printable
 from strands_cli.workflow.model import Loaded, Repairs, WorkflowSpec

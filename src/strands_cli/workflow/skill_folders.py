@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from strands_cli.errors import Code, Finding, InvalidInput, Severity, Where
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.system.protected_names import secret_in
 from strands_cli.workflow.agent_sections import Skill
 from strands_cli.workflow.findings import BAD_PATH, NO_EFFECT

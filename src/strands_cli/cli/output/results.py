@@ -7,12 +7,12 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.terminal_text import laid_out
 from strands_cli.errors import ArtifactError
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.unicode_safety import is_hidden, printable
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import Code, Finding, InvalidInput
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.parts.client_variables import (
     Variables,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import json_object
 
 # Values in another client's file that look like secrets, taken out of the sections made from it.
