@@ -148,7 +148,8 @@ def _union(forms: list[Any], patterns: set[str]) -> str:
         return "[step](#steps)"
     if names and patterns.issuperset(names):
         return "[pattern](#patterns)"
-    return " or ".join(dict.fromkeys(_type_of(form, patterns) for form in forms if form.get("type") != "null"))
+    types = dict.fromkeys(_type_of(form, patterns) for form in forms if form.get("type") != "null")
+    return " or ".join(one for one in types if one != "whole number" or "number" not in types)
 
 
 def _name_in(node: Any) -> str:

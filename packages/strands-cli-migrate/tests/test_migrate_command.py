@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -84,6 +85,29 @@ def test_the_result_goes_where_the_option_says(old: Folder) -> None:
     assert (ran.code, ran.out) == (0, NEW)
     ran = old.strands("migrate", "-", given=OLD)
     assert (ran.code, ran.out) == (0, NEW)
+
+
+def test_a_pipe_passes_on_what_is_of_the_present_version(old: Folder) -> None:
+    for words in (("-",), ("-", "-o", "-")):
+        ran = old.strands("migrate", *words, given=NEW)
+        assert (ran.code, ran.out) == (0, NEW)
+    refused = old.strands("migrate", "-", "--json", given=OLD)
+    assert (refused.code, refused.document["error"]["exit_code"]) == (2, 2)
+    assert old.strands("migrate", "-", "--check", "--json", given=OLD).document["files"][0]["changed"]
+
+
+def test_a_text_that_is_not_utf8_is_an_error_of_its_author(old: Folder) -> None:
+    command = [sys.executable, "-m", "strands_cli", "migrate", "-"]
+    ran = subprocess.run(command, input=b"version: 1\nname: \xff\n", capture_output=True, cwd=old.work, check=False)
+    assert (ran.returncode, ran.stdout) == (3, b"")
+
+
+@pytest.mark.parametrize("version", ["", "version: true\n", "version: null\n", "version: [1]\n"])
+def test_a_file_without_a_version_is_neither_format_and_stays_as_it_is(old: Folder, version: str) -> None:
+    written = OLD.replace("version: 0\n", version)
+    old.write("odd.yaml", written)
+    assert (old.strands("migrate", "odd.yaml").code, text(old, "odd.yaml")) == (3, written)
+    assert old.strands("migrate", "-", given=written).out == ""
 
 
 def test_several_files_are_each_written(old: Folder) -> None:

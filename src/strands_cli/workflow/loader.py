@@ -144,7 +144,8 @@ def _unknown_version(version: object, document: Document) -> NotEquipped:
 
     install = install_of(OURS[FORMATS][OTHER_VERSIONS])
     file = "FILE" if document.file.startswith("<") else shlex.quote(document.file)
-    message = f"the file has version {printable(str(version))}, and the present format is version {PRESENT}"
+    shown = printable(str(version)) or repr(version)
+    message = f"the file has version {shown}, and the present format is version {PRESENT}"
     fix = f"if an earlier strands-cli ran it: {install}, then it is read, and `strands migrate {file}` writes it as"
     fix += f" version {PRESENT}; otherwise write `version: {PRESENT}`"
     return NotEquipped(message, findings=[Finding(UNKNOWN_FORMAT, message, document.where("/version"), fix)], fix=fix)

@@ -272,7 +272,9 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
 
 def _wrong_type(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding:
     value = mistake.error["input"]
-    message = f"`{spoken(mistake.pointer)}` must be {' or '.join(mistake.expected)}, not {_kind(value)}"
+    # Of two that may be written, the wider one says both.
+    expected = [one for one in mistake.expected if one != "a whole number" or "a number" not in mistake.expected]
+    message = f"`{spoken(mistake.pointer)}` must be {' or '.join(expected)}, not {_kind(value)}"
     fix = "put it in quotes" if mistake.expected == ["text"] and isinstance(value, bool) else None
     number = _DURATION.fullmatch(value) if isinstance(value, str) and "number" in mistake.expected[0] else None
     if number:

@@ -66,6 +66,8 @@ def migrate(
     """
     if out is not None and (len(files) > 1 or check or explain):
         raise UsageError("--output is for one file that is written", fix="leave it out: each file is written in place")
+    if as_json and not check and not explain and STDIN in ([out] if out is not None else files):
+        raise UsageError("--json and the file would both go to standard output", fix="write the file: -o FILE")
     if explain:
         from strands_cli_migrate.differences import print_differences
 
@@ -92,15 +94,15 @@ def migrated(name: str) -> Migrated:
     """
     from strands_cli.api import json_object, read_document
     from strands_cli_migrate.earlier.translation import earlier
-    from strands_cli_migrate.earlier.versions import is_present
+    from strands_cli_migrate.earlier.versions import is_present, is_version
 
-    text = sys.stdin.buffer.read().decode("utf-8") if name == STDIN else None
-    document = read_document(name, text)
+    document = read_document(name)
     value, before = json_object(document.value), document.text
-    workflow = Workflow.from_text(before, name=name) if text is not None else Workflow.from_file(name)
+    workflow = Workflow.from_text(before, name="stdin") if name == STDIN else Workflow.from_file(name)
     reported = workflow.validate()
-    if "pattern" not in value or "format" in value or is_present(value.get("version")):
-        return Migrated(name, before, before, reported, is_refused=False)
+    version = value.get("version")
+    if is_present(version) or not is_version(version) or "pattern" not in value or "format" in value:
+        return Migrated(name, before, before, reported, is_refused=not is_present(version))
     made = earlier(copy.deepcopy(dict(value)))
     is_refused = any(problem.severity == "error" for problem in made.problems)
     return Migrated(name, before, before if is_refused else _text(name, before, value, made), reported, is_refused)
@@ -128,10 +130,12 @@ def _row(one: Migrated, out: str | None, *, check: bool) -> dict[str, Any]:
 def _write(one: Migrated, out: str | None) -> None:
     """Write the text of a file where it belongs."""
     place = out or one.name
-    if not one.is_changed and (out is None or one.is_refused):
-        say(f"{one.name}: {'nothing is written' if one.is_refused else f'it is of version {PRESENT}'}")
-    elif place == STDIN:
+    if one.is_refused:
+        say(f"{one.name}: nothing is written")
+    elif place == STDIN:  # also what stays as it is: the next program of a pipe reads it
         sys.stdout.write(one.after)
+    elif not one.is_changed and out is None:
+        say(f"{one.name}: it is of version {PRESENT}")
     else:
         _replace(Path(place), one.after)
         say(f"{place}: version {PRESENT}")

@@ -71,6 +71,11 @@ def version_problem(document: dict[str, Any]) -> FormatProblem | None:
     return FormatProblem(message, fix, "/version", code=UNKNOWN_VERSION)
 
 
+def is_version(version: object) -> bool:
+    """Return whether a value is a version at all, as every number and text is."""
+    return isinstance(version, (int, float, str)) and not isinstance(version, bool)
+
+
 def is_present(version: object) -> bool:
     """Return whether a version is that of the present format, also as a text or with `.0`."""
     return re.fullmatch(rf"\s*{PRESENT}(\.0)?\s*", str(version)) is not None
