@@ -16,9 +16,8 @@ from strands_cli.errors import Code
 INTRODUCTION = """# The API for distributions
 
 `strands_cli.api` is all that a distribution beside the core imports: a store, a command, a provider, an owner of runs.
-Ours import nothing else. The names are stable, at most 150, and imported on access: the module imports nothing of the
-core. Errors of the same names are in `strands_cli.errors`, what programs use is in the [Python API](python-api.md), and
-how each part is brought along in [hooks](hooks.md), [stores](../how-to/stores.md) and
+The names are stable, and imported on access: the module imports nothing of the core. Programs use the
+[Python API](python-api.md). How a distribution declares its parts: [hooks](hooks.md), [stores](../how-to/stores.md),
 [plugins](../how-to/make-a-plugin.md).
 
 `python scripts/make_reference.py` makes this page from the code.
@@ -44,7 +43,7 @@ SUBJECTS = {
 }
 
 
-# The modules of the classes whose methods have a table.
+# The modules of the classes whose methods are listed.
 WITH_METHODS = (
     "strands_cli.api.installed_tools",
     "strands_cli.run_views.opened_runs",
@@ -57,9 +56,8 @@ def api_page() -> str:
     parts = [INTRODUCTION]
     names = sorted(api._PUBLIC, key=str.casefold)
     for subject in dict.fromkeys(SUBJECTS.values()):
-        rows = [f"| `{name}` | {sentence_of(name)} |\n" for name in names if subject_of(name) == subject]
-        if rows:
-            parts.append(f"## {subject}\n\n| name | what it is |\n| --- | --- |\n{''.join(rows)}")
+        items = [f"- `{name}`: {sentence_of(name)}\n" for name in names if subject_of(name) == subject]
+        parts += [f"## {subject}\n\n{''.join(items)}"] * bool(items)
     parts += [methods_of(name) for name in names if api._PUBLIC[name] in WITH_METHODS]
     return "\n".join(parts)
 
@@ -71,11 +69,11 @@ def methods_of(name: str) -> str:
         for method, value in vars(getattr(api, name)).items()
         if not method.startswith("_") and not inspect.ismemberdescriptor(value)
     }
-    rows = "".join(
-        f"| `.{method}{arguments_of(getattr(api, name), method)}` | {first_sentence(inspect.getdoc(value) or '')} |\n"
+    items = "".join(
+        f"- `.{method}{arguments_of(getattr(api, name), method)}`: {first_sentence(inspect.getdoc(value) or '')}\n"
         for method, value in methods.items()
     )
-    return f"## `{name}`\n\n| method | what it does |\n| --- | --- |\n{rows}"
+    return f"## `{name}`\n\n{items}"
 
 
 def arguments_of(kind: type, method: str) -> str:
@@ -100,7 +98,7 @@ def sentence_of(name: str) -> str:
     """
     value = getattr(api, name)
     if isinstance(value, Code):
-        return f"The finding `{value}`: {first_sentence(value.meaning)}"
+        return f"The finding [{value}](findings.md#{value})."
     has_docstring = inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value))
     said = inspect.getdoc(value) if has_docstring else None
     text = said or "\n".join(comment_above(name, api._PUBLIC[name]))
@@ -110,9 +108,9 @@ def sentence_of(name: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, or what is before its first colon, as a cell of a table."""
+    """Return the first sentence of a text, or what is before its first colon, as one line."""
     sentence = re.split(r"(?<=[.:;])\s", " ".join(text.split("\n\n")[0].split()))[0]
-    return sentence.rstrip(".:;").replace("|", "\\|") + "."
+    return sentence.rstrip(".:;") + "."
 
 
 def comment_above(name: str, module: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -19,20 +20,20 @@ $ strands run --quiet examples/inputs/types.yaml
 A table for eight is laid on Friday.
 ```
 
-Where one needs more words on the command line, the first lines of the file say them. The tests validate, plan and run
-every one, and hold that each field of the [workflow format](workflow.md) occurs in some example.
+The first lines of a file say more, such as the words that it needs on the command line. Each field of the
+[workflow format](workflow.md) occurs in some example.
 
 This page is made from `examples/` by `python scripts/make_reference.py`.
 """
 
 
 def examples_page() -> str:
-    """Return the page of all examples as Markdown: for each folder a table."""
+    """Return the page of all examples as Markdown: for each folder a list."""
     parts = [INTRODUCTION]
     for folder, found in groupby(example_names(), key=group_of):
-        rows = [f"| [{name}](../../examples/{name}) | {shows(EXAMPLES / name)} |" for name in found]
+        items = [f"- [{name}](../../examples/{name}): {shows(EXAMPLES / name)}" for name in found]
         title = TITLES.get(folder, folder.replace("-", " ").capitalize())
-        parts.append("\n".join([f"## {title}\n", "| file | shows |", "| --- | --- |", *rows]) + "\n")
+        parts.append("\n".join([f"## {title}\n", *items]) + "\n")
     return "\n".join(parts)
 
 
@@ -50,7 +51,7 @@ def group_of(name: str) -> str:
 
 
 def shows(path: Path) -> str:
-    """Return the text of the comment that a file begins with, for a cell of a table.
+    """Return the first sentence of the comment that a file begins with.
 
     Raises:
         SystemExit: it begins with no comment.
@@ -58,7 +59,7 @@ def shows(path: Path) -> str:
     text = " ".join(comment(path))
     if not text:
         raise SystemExit(f"{path.relative_to(CLONE)}: the first line must be a comment that says what it shows")
-    return text.removesuffix(":").rstrip(".").replace("|", "\\|") + "."
+    return re.split(r"(?<=\.)\s", text)[0].removesuffix(":").rstrip(".") + "."
 
 
 def comment(path: Path) -> Iterator[str]:

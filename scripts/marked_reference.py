@@ -18,28 +18,28 @@ from strands_cli.provider_table import Provider
 MEANINGS: dict[str, dict[str, str]] = {
     "manifest": {
         "manifest_version": f"the version of the manifest, {manifest.MANIFEST_FORMAT}",
-        "api": f"the versions of the calling contract that the tools support, `min` to `max`; this release has "
-        f"{manifest.CONTRACT}, which is also the default",
+        "api": "the versions of the calling contract that the tools support, `min` to `max`; default: "
+        f"{manifest.CONTRACT}",
         "distribution": "the name of the distribution; a manifest that names another one is refused",
-        "tools": "one object for each tool; a class, suite or provider has one for each of its members",
+        "tools": "one object for each tool, and for each member of a class, suite or provider",
     },
     "tool": {
-        "name": "the tool's name, that of its entry point; for a member of a class, suite or provider the member's own",
+        "name": "the name of its entry point, or of the member",
         "entry": "the value of the entry point, `package.module` or `package.module:attribute`",
         "kind": "`module` (a `TOOL_SPEC` and its function), `function` (`@tool`), `agent_tool`, or, for members: "
         "`class`, `suite`, `provider`",
         "description": "what the model reads",
         "input_schema": "JSON Schema of the input, which is an object",
         "output_schema": "JSON Schema of the result",
-        "annotations": "the hints in the table below; an absent one is unknown, and unknown is never treated as safe",
-        "strands_cli": "the keys in the table below: the same object as under `strands_cli` of a `TOOL_SPEC`",
-        "requires": "what the tool needs, as in the table below; without it the tool is listed as `unmet`",
+        "annotations": "the hints below; an absent one is unknown, and unknown is never treated as safe",
+        "strands_cli": "the object below, as under `strands_cli` of a `TOOL_SPEC`",
+        "requires": "what the tool needs, as below; without it the tool is listed as `unmet`",
         "config_schema": "JSON Schema of the `config` a workflow may give it, which is an object; a text with "
         '`"format": "secret-name"` names a declared secret',
-        "examples": "example calls, for people: objects with `input`, and perhaps `output`, `title` and `description`",
+        "examples": "calls for people: objects with `input`, and perhaps `output`, `title`, `description`",
         "family": "the group by which `list-tools --family` filters",
         "category": "the group by which `list-tools --category` filters",
-        "deprecated": "that it will be removed, as in the table below",
+        "deprecated": "that it will be removed, as below",
     },
     "annotations": {
         "title": "a name for people",
@@ -55,8 +55,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "resources": "what a call reads, writes and connects to, see [Resources](#resources)",
         "timeout_s": "the longest time for one call, in seconds",
         "max_output_bytes": "the size at which its result is cut",
-        "engines": "for a tool whose sandbox depends on the machine: the function that lists its engines, see below",
-        "earlier": "names that inputs had before, with what they are called now, see below",
+        "engines": "the function that lists its engines, see below",
+        "earlier": "earlier names of inputs, see below",
     },
     "requires": {
         "distributions": "distributions, as PEP 508 requirements",
@@ -84,17 +84,15 @@ def marked(page: str, name: str, table: str) -> str:
 
 
 def hooks_page(page: str) -> str:
-    """Return the page of hooks with the table of all hooks."""
-    return marked(page, "hooks", _table(["hook", "arguments", "gives", "what it is for"], _hook_rows(specs)))
+    """Return the page of hooks with the list of all hooks and their types; its sections say what they are for."""
+    return marked(page, "hooks", "\n".join(_hook_items(specs)) + "\n")
 
 
-def _hook_rows(module: ModuleType) -> Iterator[list[str]]:
+def _hook_items(module: ModuleType) -> Iterator[str]:
     for name in specs.NAMES:
-        hook = getattr(module, name)
-        signature = inspect.signature(hook)
-        arguments = [f"`{one.name}`: {_words(one.annotation)}" for one in signature.parameters.values()]
-        gives = "" if signature.return_annotation == "None" else _words(signature.return_annotation)
-        yield [f"`{name}`", "; ".join(arguments), gives, " ".join((inspect.getdoc(hook) or "").split())]
+        signature = inspect.signature(getattr(module, name))
+        arguments = ", ".join(f"{one.name}: {one.annotation}" for one in signature.parameters.values())
+        yield f"- `{name}({arguments}) -> {signature.return_annotation}`"
 
 
 def _words(annotation: str) -> str:
@@ -131,12 +129,12 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def manifest_page(page: str) -> str:
-    """Return the page of the manifest with the table of its fields."""
+    """Return the page of the manifest with the lists of its fields."""
     for name, fields in _parts().items():
         if fields.keys() != MEANINGS[name].keys():
             raise SystemExit(f"marked_reference.py: the meanings of '{name}' are not those of {sorted(fields)}")
     for name, fields in _parts().items():
-        page = marked(page, name, _table(["field", "type", "meaning"], _field_rows(name, fields)))
+        page = marked(page, name, "".join(_field_items(name, fields)))
     return page
 
 
@@ -151,14 +149,14 @@ def _parts() -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _field_rows(name: str, fields: Mapping[str, Any]) -> Iterator[list[str]]:
+def _field_items(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
     needed = {"tool": definition_check.REQUIRED, "manifest": ("manifest_version", "distribution", "tools")}.get(
         name, ()
     )
     for field, kind in fields.items():
         is_number = isinstance(kind, tuple) and float in kind
         words = "a number" if is_number else definition_check._type_names(kind)
-        yield [f"`{field}`", f"{words}{', required' if field in needed else ''}", MEANINGS[name][field]]
+        yield f"- `{field}` ({words}{', required' if field in needed else ''}): {MEANINGS[name][field]}\n"
 
 
 def _table(titles: list[str], rows: Iterable[list[str]]) -> str:

@@ -17,14 +17,14 @@ from bench.scale_rows import SCALE_ROWS  # noqa: E402
 INTRODUCTION = """# Measurements
 
 What start-up and runs cost, against their budgets. A figure is a ratio to like work in the same run of the bench,
-mostly to `python -c "import strands"`, or a peak of memory in MB; a ratio means the same on each machine. The table has
-the newest figures; each picture has those of one row from commit to commit, and its budget as a broken line. A figure
-that was measured while other programs used the processor has the mark `busy`, one of a clone with changes a `+`.
+mostly to `python -c "import strands"`, or a peak of memory in MB; budgets are in brackets. The table has
+the newest figures; each picture has those of one row from commit to commit, and its budget as a broken line. `busy`:
+other programs used the processor; `+`: the clone had changes.
 
 `nox -s bench` appends its figures to `bench/results.jsonl`, and `python scripts/make_reference.py` makes this page.
 
-| row | what | ratio | budget | MB | budget | commit | date | Python |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| row | what | ratio | MB | commit | date |
+| --- | --- | --- | --- | --- | --- |
 """
 WIDTH, HEIGHT = 640, 180
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 34, 40
@@ -44,7 +44,7 @@ def measurements() -> dict[Path, str]:
     what = {row.name: row.what for row in (*ROWS, *SCALE_ROWS) if row.name in by_row}
     pictures = {f"measurements-{name}.svg": picture_of(name, what[name], by_row[name][-MOST:]) for name in what}
     rows = "".join(_row(by_row[name][-1], what[name]) for name in what)
-    shown = "".join(f"\n![{name}: {what[name]}](../pictures/measurements-{name}.svg)\n" for name in what)
+    shown = "".join(f"\n![{name}](../pictures/measurements-{name}.svg)\n" for name in what)
     return {
         CLONE / "docs" / "reference" / "measurements.md": INTRODUCTION + rows + shown,
         **{CLONE / "docs" / "pictures" / name: text for name, text in pictures.items()},
@@ -52,10 +52,15 @@ def measurements() -> dict[Path, str]:
 
 
 def _row(one: Measured, what: str) -> str:
-    cells = (one.ratio, one.ratio_budget, one.mb, one.mb_budget)
-    numbers = " | ".join("" if value is None else f"{value:.3g}" for value in cells)
+    numbers = " | ".join(map(_figure, (one.ratio, one.mb), (one.ratio_budget, one.mb_budget)))
     marks = f"{one.commit}{'+' * one.dirty}{' busy' * _is_busy(one)}"
-    return f"| `{one.row}` | {what} | {numbers} | {marks} | {one.date} | {one.python} |\n"
+    return f"| `{one.row}` | {what} | {numbers} | {marks} | {one.date} |\n"
+
+
+def _figure(value: float | None, budget: float | None) -> str:
+    """Return a figure with its budget, where there are any."""
+    limit = "" if budget is None else f"({budget:.3g})"
+    return limit if value is None else f"{value:.3g} {limit}".rstrip()
 
 
 def _is_busy(one: Measured) -> bool:

@@ -126,7 +126,7 @@ def test_the_module_imports_nothing_of_the_core_and_no_name_imports_the_sdk() ->
 
 def test_each_name_has_a_sentence_on_its_page() -> None:
     page = (CLONE / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
-    described = re.findall(r"^\| `(\w+)` \| [A-Z].*\. \|$", page, re.MULTILINE)
+    described = re.findall(r"^- `(\w+)`: [A-Z].*\.$", page, re.MULTILINE)
     assert sorted(described) == sorted(PUBLIC)
 
 

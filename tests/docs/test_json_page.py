@@ -70,18 +70,19 @@ SMALL = {
 
 
 def sections() -> dict[str, list[str]]:
-    """Return the fields of each command's table."""
+    """Return the fields of each command's list."""
     found = {}
     for part in re.split(r"^##+ ", PAGE, flags=re.M):
         head, _, text = part.partition("\n")
         if head in COMMANDS:
-            found[head] = [name for row in first_column(text) for name in re.findall(r"`([^`]+)`", row)]
+            found[head] = [name for row in items(text) for name in re.findall(r"`([^`]+)`", row)]
     return found
 
 
-def first_column(text: str) -> Iterator[str]:
-    table = text.partition("| field |")[2].partition("\n\n")[0]
-    return (line.split(" | ")[0] for line in table.splitlines()[2:])
+def items(text: str) -> Iterator[str]:
+    """Yield the names that each line of the first list of a text begins with."""
+    first = ("- " + text.partition("\n- ")[2]).partition("\n\n")[0]
+    return (line.partition(": ")[0] for line in first.splitlines())
 
 
 FAILING = {
@@ -144,13 +145,13 @@ def test_the_page_has_the_fields_of_a_command(ran_before: Folder, command: str) 
 
 @pytest.mark.parametrize("command", SMALL)
 def test_the_page_has_the_fields_of_a_small_document(ran_before: Folder, command: str) -> None:
-    (row,) = re.findall(rf"^\| `{command}` \| (.*) \|$", PAGE, flags=re.M)
+    (row,) = re.findall(rf"^- `{command}`: (.*)$", PAGE.partition("## Smaller documents")[2], flags=re.M)
     ran = ran_before.strands(*SMALL[command], "--json")
     assert sorted(re.findall(r"`(\w+)`", row)) == sorted(ran.document.keys() - {"format"})
 
 
 def test_the_page_has_the_fields_of_an_uninstallation(ran_before: Folder) -> None:
-    (row,) = re.findall(r"^\| `plugin uninstall` \| (.*) \|$", PAGE, flags=re.M)
+    (row,) = re.findall(r"^- `plugin uninstall`: (.*)$", PAGE, flags=re.M)
     refused = ran_before.strands("plugin", "uninstall", "strands-tool-calculator", "--json")
     assert (refused.code, refused.document["changed"]) == (2, False)
     assert [*re.findall(r"`(\w+)`", row), "error"] == list(refused.document)[1:]
@@ -211,7 +212,7 @@ def test_the_commands_of_the_page_print_a_document_when_they_fail(ran_before: Fo
 
 def test_every_event_has_its_fields_on_the_page() -> None:
     classes = {one.__name__: one for one in events.Event.__subclasses__()}
-    rows = re.findall(r"^\| `([A-Z]\w+)` \| .* \| (.*) \|$", PAGE, flags=re.M)
+    rows = re.findall(r"^- `([A-Z]\w+)` \(.*?\): (.*)$", PAGE, flags=re.M)
     written = {name: re.findall(r"`(\w+)`", fields) for name, fields in rows}
     declared = {name: [one.name for one in dataclasses.fields(cls)][1:] for name, cls in classes.items()}
     assert written == declared

@@ -108,11 +108,11 @@ def test_every_standard_test_says_what_to_do() -> None:
 
 def test_the_reference_lists_every_standard_test_as_it_is() -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "tool-contract.md").read_text(encoding="utf-8")
-    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `test_")}
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("- `test_")}
     assert list(rows) == TESTS
     for name, row in rows.items():
-        promise, _, remedy = " ".join(getattr(ToolContract, name).__doc__.split()).partition(" If it fails: ")
-        assert row == f"| `{name}` | {promise} | {remedy[0].upper()}{remedy[1:]} |"
+        promise = " ".join(getattr(ToolContract, name).__doc__.split()).partition(" If it fails: ")[0]
+        assert row == f"- `{name}`: {promise}"
 
 
 def test_a_failure_says_what_is_wrong_and_what_to_do(plugin: Plugin, wording: Wording) -> None:
