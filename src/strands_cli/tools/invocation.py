@@ -15,7 +15,7 @@ from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool, ToolContext
 
 Progress = Callable[[Any], None]
-# What a person answered to each question that the tool has raised in this call, by the question's name.
+# A person's answers to the questions that the tool has raised in this call, by the question's name.
 Answers = Mapping[str, Any]
 NO_ANSWERS: Answers = MappingProxyType({})
 # How long the next value of a stream may take before the latest counts as progress.
@@ -23,7 +23,7 @@ PATIENCE_S = 0.05
 
 
 class Invoke(Protocol):
-    """Makes one call and returns what the tool answered, in any shape."""
+    """Makes one call and returns the tool's answer, in any shape."""
 
     def __call__(
         self,
@@ -33,7 +33,7 @@ class Invoke(Protocol):
         answers: Answers = NO_ANSWERS,
         /,
     ) -> Awaitable[Any]:
-        """Call the tool; raises `AsksPersonError` where it asks what `answers` does not hold."""
+        """Call the tool; raises `AsksPersonError` for a question without an answer in `answers`."""
 
 
 class AsksPersonError(Exception):
@@ -118,7 +118,7 @@ def invoke_agent_tool(tool: AgentTool) -> Invoke:
 
 
 def asking_context(tool_use: Any, state: Mapping[str, Any], answers: Answers) -> AskingContext:
-    """Return what a `@tool` gets as its `ToolContext`; where no model calls, our own signal tells it to give up."""
+    """Return the `ToolContext` of a `@tool`; where no model calls, our own signal tells it to give up."""
     contract = state.get("strands_cli")
     ours = contract.get("cancel") if isinstance(contract, Mapping) else None
     theirs = getattr(state["agent"], "cancel_signal", None) if getattr(state["agent"], "has_model", True) else None
@@ -164,7 +164,7 @@ async def _last_value(values: AsyncIterable[Any], progress: Progress, *, says_re
 
     Args:
         progress: Takes each value before the last.
-        says_result: Whether what it ends with is the last of its stream events too, as with a decorated generator.
+        says_result: Whether its last value is the last of its stream events too, as with a decorated generator.
     """
     latest = _Latest(progress)
     try:

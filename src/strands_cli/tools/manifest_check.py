@@ -1,4 +1,4 @@
-"""Loaded tools against what their distribution declares: what safety depends on must be the same."""
+"""Loaded tools against the declarations of their distribution: the parts that matter for safety must be the same."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MISMATCH_FIX = "do not use it until its author has corrected it (for authors: s
 
 @dataclass(frozen=True, slots=True)
 class LoadedTool(Specified):
-    """A tool ready to be called: `spec` is what the model sees and what is validated.
+    """A tool ready to be called: `spec` is the description for the model, and the one that is validated.
 
-    `wrappers` are what hook plugins put around each call, the outermost first, each with its plugin's name. `absent` is
+    `wrappers` are those of hook plugins around each call, the outermost first, each with its plugin's name. `absent` is
     the error code and the message of every call where there is no code to call.
     """
 
@@ -41,10 +41,10 @@ class LoadedTool(Specified):
 
 
 def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> list[LoadedTool]:
-    """Return what was planned of what was loaded: one tool, or all of a holder that was named as a whole.
+    """Return the planned tools among the loaded ones: one tool, or all of a holder named as a whole.
 
     Raises:
-        Denied: a tool is not what its manifest says.
+        Denied: a tool differs from its manifest.
         NotEquipped: it is not there, or cannot be offered to a model.
     """
     record = planned.record
@@ -64,7 +64,7 @@ def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> li
             f"differing: {', '.join(differing)}",
             fix=_adopt_imported(record) if record.adopted else _MISMATCH_FIX,
         )
-    # Without a manifest nothing is promised beyond what the source shows, and the loaded spec knows more.
+    # Without a manifest only the source makes a promise, and the loaded spec knows more.
     return [loaded_tool(planned, raw, raw.spec if record.manifest is None else {**raw.spec, **declared_spec(record)})]
 
 
@@ -106,7 +106,7 @@ def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> 
         )
     described_spec = _copied(planned, spec)
     description, hints = described_spec.get("description"), described_spec.get("annotations")
-    # The SDK drops a tool without a description in silence. Hints that are none say nothing, which is never safe.
+    # The SDK drops a tool without a description in silence. Invalid hints count as absent, which is never safe.
     described = {
         **described_spec,
         "name": planned.name,
@@ -130,7 +130,7 @@ def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> 
 
 
 def _copied(planned: PlannedTool, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the spec as it is now: what the tool's code does to its own later changes nothing."""
+    """Return the present spec: later changes of the tool's code to its own have no effect."""
     try:
         return copy.deepcopy(dict(spec))
     except Exception as error:  # foreign objects raise anything while they are copied, RecursionError too
@@ -141,7 +141,7 @@ def _copied(planned: PlannedTool, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def declared_spec(record: ToolRecord) -> dict[str, Any]:
-    """Return the tool spec that a record declares, without what it does not tell."""
+    """Return the tool spec that a record declares, without unknown parts."""
     spec = {
         "name": record.name,
         "description": record.description,
@@ -168,10 +168,10 @@ async def _refuse(tool_use: Mapping[str, Any], *_others: Any) -> Any:
 
 
 def differences(record: ToolRecord, loaded: Mapping[str, Any]) -> list[str]:
-    """Return where a loaded tool differs from its declaration in what safety depends on.
+    """Return where a loaded tool differs from its declaration in the parts that matter for safety.
 
-    A manifest tells everything: what it leaves out must be absent. Source is read without being run, so there only
-    what it does tell is compared.
+    A manifest is complete: a word that it leaves out must be absent. Source is read without being run, so there only
+    the words that it has are compared.
     """
     compared: dict[str, tuple[Any, Any]] = {}
     if record.input_schema is not None:

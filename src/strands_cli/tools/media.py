@@ -1,4 +1,4 @@
-"""Content of tool results that is not text: pictures and documents as models take them, all else named in text."""
+"""Content of tool results besides text: pictures and documents as models take them, all else named in text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strands_cli.texts.phrases import shortened
 
 Block = dict[str, Any]
 
-# What the SDK has blocks for. Beyond these a provider that reads a format is not known to.
+# The formats that the SDK has blocks for. No provider is known to read further ones.
 IMAGES = ("png", "jpeg", "gif", "webp")
 DOCUMENTS = ("pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md")
 _DOCUMENT_TYPES = {

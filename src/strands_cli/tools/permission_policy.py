@@ -65,7 +65,7 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
 
 
 def _claims_of(raw: RawTool, below: ToolMetadata | None) -> Claims:
-    """Return what a tool says, with what `@tool_metadata` says on the function of a module tool."""
+    """Return a tool's claims, with those of `@tool_metadata` on the function of a module tool."""
     claims = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
     if below is None:
         return claims
@@ -86,7 +86,7 @@ def _single(catalog: Catalog) -> Iterator[ToolRecord]:
 def _is_of(module: str, record: ToolRecord) -> bool:
     if record.location is None or module.partition(".")[0] != record.module.partition(".")[0]:
         return False
-    # A file of the same name in another place is not what is installed.
+    # A file of the same name in another place is not the installed one.
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is not None and Path(file).resolve().is_relative_to(Path(record.location).resolve())
 
@@ -99,7 +99,7 @@ _log = logging.getLogger(__name__)
 
 
 class PermissionPolicy(InterventionHandler):
-    """Decides on the tool calls of an agent by rules and by what its tools say of themselves.
+    """Decides on the tool calls of an agent by rules and by the claims of its tools.
 
     `Agent(interventions=[policy])` and `Agent(hooks=[policy])` mean the same; an agent that has it as both decides
     once. Deny is stronger than ask, and ask than allow. Without a rule a tool that only reads is allowed, and every
@@ -157,7 +157,7 @@ class PermissionPolicy(InterventionHandler):
 
     @property
     def name(self) -> str:
-        """What the SDK knows it by; an agent takes one of it."""
+        """Its name in the SDK; an agent takes one of it."""
         return "strands-cli-permissions"
 
     @property
@@ -224,7 +224,7 @@ class PermissionPolicy(InterventionHandler):
         name = event.tool_use["name"]
         if self._on_ask is None:
             return Decision("deny", f"{asked.rule}, and no person can be asked")
-        # Compared with what the tool will get, which is the input as the model gave it.
+        # Compared with the later input of the tool, which is the input as the model gave it.
         before = digest_of(event.tool_use["input"])
         agent = str(getattr(event.agent, "name", None) or "an agent")
         question = PermissionQuestion(name, copy.deepcopy(arguments), asked.rule, agent, digest_of(arguments))

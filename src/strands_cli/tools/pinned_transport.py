@@ -1,4 +1,4 @@
-"""An HTTP transport that looks a host up itself, checks what it finds, and connects to that address and no other."""
+"""An HTTP transport that looks a host up itself, checks the addresses, and connects to one of these only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from strands_cli.system.daemon_threads import DaemonThreads
 # The TLS context of all HTTP clients that the program itself makes, read when the first connection needs it.
 
 
-# What the HTTP libraries read their certificate authorities from, where a person has set it.
+# The variables with the certificate authorities of HTTP libraries, where a person has set them.
 _PLACES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
@@ -40,7 +40,7 @@ class DeferredTlsContext(ssl.SSLContext):
     protocols: list[str]
 
     def set_alpn_protocols(self, alpn_protocols: Iterable[str]) -> None:
-        """Remember what to offer in a handshake."""
+        """Remember the protocols to offer in a handshake."""
         self.protocols = list(alpn_protocols)
 
     def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
@@ -86,7 +86,7 @@ _LOOKUPS = DaemonThreads()
 
 
 class UnopenedPlace(Exception):
-    """A host leads to a place that no one was asked about; the text says which, and what opens it."""
+    """A host leads to a place that no one was asked about; the text has the place, and the setting that opens it."""
 
 
 async def addresses_of(written: str, host: str, port: int, opened: Iterable[OpenNetwork] | None = ()) -> list[str]:
@@ -139,7 +139,7 @@ def pinned_connections(
 ) -> Any:
     """Return a transport of an HTTP library (httpx or its successor) around another one of it.
 
-    The name stays what TLS verifies and what the `Host` header says. `tell` gets the reason for a place that may not be
+    TLS still verifies the name, and the `Host` header still has it. `tell` gets the reason for a place that may not be
     connected to, which is an error of the library.
     """
 

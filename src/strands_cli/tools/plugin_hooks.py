@@ -99,7 +99,7 @@ async def through_wrappers(
 
     Args:
         wrappers: The outermost first, each with its plugin's name.
-        seconds: What all of it may take.
+        seconds: The limit for all of it.
         elsewhere: Returns how many seconds of it do not count so far.
 
     Raises:
@@ -160,7 +160,7 @@ async def load_with_hooks(
     """Load the tools of a record, and notify plugins before and after; without a record there is no notification.
 
     Raises:
-        BaseException: what loading raises.
+        BaseException: every exception of loading.
     """
     if hooks is None or record is None:
         return await load()
@@ -179,10 +179,10 @@ async def load_with_hooks(
 
 
 def wrapped(hooks: Hooks | None, planned: PlannedTool, loaded: list[LoadedTool]) -> list[LoadedTool]:
-    """Return tools with what plugins put around their calls.
+    """Return tools with the wrappers of plugins around their calls.
 
     Raises:
-        Denied: a plugin failed to say what.
+        Denied: a plugin failed to give its wrapper.
     """
     wrappers = hooks.wrappers(planned.declared) if hooks is not None else ()
     return [replace(tool, wrappers=wrappers) for tool in loaded] if wrappers else loaded

@@ -37,7 +37,7 @@ PARTS = (
     "unevaluatedProperties",
 )
 _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
-# What people write for them; `any` says nothing.
+# Other spellings by people; `any` counts as absent.
 _MEANT = {
     **{kind: kind for kind in _TYPES},
     "str": "string",
@@ -58,7 +58,7 @@ _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 
 def rewritten(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """Return a schema in which each part that is an object is changed, the innermost first; values stay.
+    """Return a schema with each object in it changed, the innermost first; values stay.
 
     Raises:
         RecursionError: It is nested too deeply.
@@ -77,7 +77,7 @@ def rewritten(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -
 
 
 def named_types(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema whose types have the names of JSON, and in which a rule that is null is absent."""
+    """Return a schema whose types have the names of JSON, and without rules that are null."""
     found: dict[str, Any] = rewritten(schema, _with_named_types)
     return found
 
@@ -161,7 +161,7 @@ def name_of_step(step: str) -> str:
 
 
 def followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
-    """Return the schema behind a local `$ref`; what cannot be followed says nothing, validation reports it."""
+    """Return the schema behind a local `$ref`; for a broken one an empty schema, validation reports it."""
     for _ in range(16):
         ref = schema.get("$ref") if isinstance(schema, Mapping) else None
         if not isinstance(ref, str) or not ref.startswith("#/"):
@@ -175,7 +175,7 @@ def followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
     return json_object(schema)
 
 
-# The rule that Anthropic states and Bedrock applies; what it admits, the others do, except for the begin.
+# The rule that Anthropic states and Bedrock applies; the others admit the same names, except for the begin.
 _ADMITTED = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _STRICT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 _RULES = {"gemini": _STRICT, "replay": re.compile(r".*", re.DOTALL)}
@@ -183,7 +183,7 @@ _NOT_ADMITTED = re.compile(r"[^a-zA-Z0-9_]+")
 _MOST = 64
 # More than arguments can have.
 _LEVELS = 80
-# What describes the same value, the items of a list, and the properties that have no name of their own.
+# The schemas of the same value, of the items of a list, and of properties without a name of their own.
 _OF_THE_SAME = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
 _OF_ITEMS = ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains")
 _OF_OTHERS = ("additionalProperties", "patternProperties", "unevaluatedProperties")

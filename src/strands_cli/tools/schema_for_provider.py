@@ -1,6 +1,6 @@
-"""The form in which a tool's input schema reaches a provider; what that form cannot express goes into the description.
+"""The form of a tool's input schema for a provider; rules that it cannot express go into the description.
 
-The permission check compares calls with the schema as it is written; this form is only what a model reads.
+The permission check compares calls with the written schema; this form is only for the model.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ _RARE = _NOT_ON_TOP - {"anyOf", "enum"} | {
     "contentMediaType",
     "contentSchema",
 }
-# What a rule means depends on the other one; without the first, the second would forbid too much.
+# The meaning of a rule depends on the other one; without the first, the second would forbid too much.
 _TOGETHER = (("patternProperties", "additionalProperties"), ("prefixItems", "items"))
-# What the client of Ollama keeps of a property; it leaves everything else out without a word.
+# The words that the client of Ollama keeps of a property; it leaves everything else out without a word.
 _OLLAMA = frozenset({"type", "items", "description", "enum"})
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a service takes of JSON Schema in the parameters of a function.
+    """The words of JSON Schema that a service takes in the parameters of a function.
 
     Attributes:
         is_wide: Whether everything is taken below the top, references too.
@@ -90,7 +90,7 @@ class Dialect:
 
 
 WIDE = Dialect(is_wide=True)
-# For a provider that is not here: what every service takes.
+# For a provider outside this table: the words that every service takes.
 NARROW = Dialect()
 DIALECTS: Mapping[str, Dialect] = {
     "openai": WIDE,
@@ -101,7 +101,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "bedrock": Dialect(top=frozenset({"type", "properties", "required"})),
     "gemini": NARROW,
     "ollama": Dialect(keywords=_OLLAMA),
-    # Its grammar compiler refuses the whole request for one pattern that is not anchored.
+    # Its grammar compiler refuses the whole request for one pattern without anchors.
     "llamacpp": Dialect(anchored=True),
     "mistral": NARROW,
     "litellm": NARROW,
@@ -117,13 +117,13 @@ def offered_spec(loaded: LoadedTool) -> dict[str, Any]:
 
 
 def offered_specs(specs: Iterable[Any] | None, provider: str) -> list[Any] | None:
-    """Return what the SDK would send in the form that a provider accepts."""
+    """Return the SDK's tool specs in the form that a provider accepts."""
     dialect = DIALECTS.get(provider, NARROW)
     return None if specs is None else [_offered(spec, dialect) for spec in specs]
 
 
 def offered_schema(schema: Mapping[str, Any], provider: str) -> tuple[Schema, str]:
-    """Return an input schema in the form that a provider accepts, and in words what this form does not say."""
+    """Return an input schema in the form that a provider accepts, and in words the rules that it lacks."""
     text, words = _converted(json.dumps(schema), DIALECTS.get(provider, NARROW))
     found: Schema = json.loads(text)
     return found, words
@@ -151,7 +151,7 @@ def _converted(text: str, dialect: Dialect) -> tuple[str, str]:
 
 
 def _names_only(schema: Mapping[str, Any]) -> Schema:
-    """Return an object with the names of a schema's properties, for one that is too large to be written out."""
+    """Return an object with the names of a schema's properties, for a schema too large to be written out."""
     properties = schema.get("properties")
     names = list(properties) if isinstance(properties, Mapping) else []
     return {
@@ -162,7 +162,7 @@ def _names_only(schema: Mapping[str, Any]) -> Schema:
 
 
 def _on_top(schema: Mapping[str, Any], dialect: Dialect, dropped: Schema) -> Schema:
-    """Return the schema as one plain object; `dropped` gets the rules that are no longer in it."""
+    """Return the schema as one plain object; `dropped` gets the removed rules."""
     whole = _opened(schema, schema, dropped)
     left_out = _NOT_ON_TOP | {word for rare, word in _TOGETHER if rare in whole}
     dropped |= {word: whole[word] for word in whole if word in left_out}
@@ -201,7 +201,7 @@ def _opened(schema: Any, root: Mapping[str, Any], dropped: Schema, depth: int = 
 
 
 def _below(schema: Any, dialect: Dialect) -> Any:
-    """Return a property in the form that the service takes; its description says what is no longer in it."""
+    """Return a property in the form that the service takes; its description has the removed rules."""
     if dialect.is_wide:
         return _with_items(schema)
     dropped: Schema = {}
@@ -214,7 +214,7 @@ def _below(schema: Any, dialect: Dialect) -> Any:
 
 
 def _narrowed(schema: Any, dialect: Dialect, dropped: Schema) -> Schema:
-    """Return a schema of common words; `dropped` gets those rules of this level that are no longer in it."""
+    """Return a schema of common words; `dropped` gets the removed rules of this level."""
     if not isinstance(schema, Mapping):
         return dict(ANYTHING)
     if schema.get("allOf"):
@@ -246,7 +246,7 @@ def _inner(schema: Any, dialect: Dialect) -> Schema:
 
 
 def _are_disjoint(alternatives: Iterable[Any]) -> bool:
-    """Return whether no value fits two alternatives because of their types, so that `oneOf` says what `anyOf` says."""
+    """Return whether no value fits two alternatives because of their types, so that `oneOf` equals `anyOf`."""
     types = [alternative.get("type") if isinstance(alternative, Mapping) else None for alternative in alternatives]
     return all(isinstance(one, str) for one in types) and len(set(types)) == len(types)
 

@@ -17,7 +17,7 @@ GRACE_S = 1.0
 async def bounded(
     start: Callable[[], Awaitable[Any]], seconds: float, elsewhere: Callable[[], float] = lambda: 0.0
 ) -> Any:
-    """Run what `start` returns in a task of its own and return its value, or a `Raised`.
+    """Run the awaitable of `start` in a task of its own and return its value, or a `Raised`.
 
     A thread that it waits for cannot be ended; it is left to itself.
 

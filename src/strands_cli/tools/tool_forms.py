@@ -1,6 +1,6 @@
 """The one reader of the forms that a tool may have once it is imported: a name, a spec, and a coroutine for the call.
 
-What source shows without an import is read by `catalog/source/source_reader.py`, which imports nothing.
+`catalog/source/source_reader.py` reads the facts in source without an import.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def output_problem(
     redactor: Redactor = HIDE_NOTHING,
     structured: Any = None,
 ) -> str | None:
-    """Return why a result is not what was promised, with the place, or None.
+    """Return why a result does not fit the output schema, with the place, or None.
 
     Args:
         schema: The output schema; without one nothing is promised. An error result promises nothing either.
         result: The result, well formed.
         redactor: Hides secrets in the answer.
-        structured: What the tool itself gave as its structured content (MCP).
+        structured: The tool's own structured content (MCP).
     """
     if schema is None or result["status"] != "success":
         return None
@@ -70,7 +70,7 @@ def output_problem(
 
 
 def json_in(content: Iterable[Mapping[str, Any]]) -> Any:
-    """Return the last JSON of a result: a block of that kind, else a text that is JSON."""
+    """Return the last JSON of a result: a block of that kind, else a text in JSON."""
     blocks = list(content)[::-1]
     for block in blocks:
         if "json" in block:
@@ -88,19 +88,19 @@ CONSUMER = "strands-cli"
 # Where the SDK's adapter for the tools of MCP servers lives; importing it would bring all of `mcp`.
 MCP_ADAPTER = "strands.tools.mcp"
 _OBJECTS = (AgentTool, ToolProvider)
-# Whose it is, for people, and what to call (and await, if it says so) when the run is over.
+# The owner, for people, and the function to call (and await, if it is a coroutine) when the run is over.
 Closer = tuple[str, Callable[[], Any]]
 
 
 class Specified:
-    """A tool with a spec that has its input schema under `inputSchema.json`."""
+    """A tool whose spec has its input schema under `inputSchema.json`."""
 
     __slots__ = ()
     spec: Mapping[str, Any]
 
     @property
     def claims(self) -> Mapping[str, Any]:
-        """What the tool states of itself under `strands_cli`: limits, confirmation, capabilities."""
+        """The tool's claims under `strands_cli`: limits, confirmation, capabilities."""
         return json_object(self.spec.get("strands_cli"))
 
     @property
@@ -111,7 +111,7 @@ class Specified:
 
     @property
     def output_schema(self) -> Mapping[str, Any] | None:
-        """The JSON Schema of what it answers; None where it promises nothing."""
+        """The JSON Schema of its answer; None where it promises nothing."""
         return output_schema_of(self.spec)
 
 
@@ -133,13 +133,13 @@ class RawTool(Specified):
 
 
 class NotAToolError(Exception):
-    """The object is none of the forms; the message says what it is."""
+    """The object is none of the forms; the message names its type."""
 
 
 async def read_reference(
     module: ModuleType, attribute: str | None, config: Mapping[str, Any], closers: list[Closer]
 ) -> list[RawTool]:
-    """Return the tools of what an entry point names: a module, or an attribute in it.
+    """Return the tools of an entry point: a module, or an attribute in it.
 
     A function that a `TOOL_SPEC` of the module describes may be named by itself.
 
@@ -153,7 +153,7 @@ async def read_reference(
 
 
 async def describe_reference(module: ModuleType, attribute: str | None) -> tuple[str, list[Mapping[str, Any]]]:
-    """Return the kind of what an entry point names, a word of `manifest.KINDS`, and the specs of its tools.
+    """Return the kind of an entry point's object, a word of `manifest.KINDS`, and the specs of its tools.
 
     A class whose methods are the tools is described without an instance, which may need a configuration.
 
@@ -198,10 +198,10 @@ async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Close
     """Return the tools a plugin object holds.
 
     Args:
-        plugin: What the entry point loaded to: a module, a `@tool`, an `AgentTool`, a class, a provider, a callable.
+        plugin: The object of the entry point: a module, a `@tool`, an `AgentTool`, a class, a provider, a callable.
         config: The tool's own configuration; classes and providers get it as `config` if they accept that keyword.
-        closers: Gets what to do when the run is over, also when reading fails later. An object of a module belongs to
-            the module and stays as it is.
+        closers: Gets the functions to call when the run is over, also when reading fails later. An object of a module
+            belongs to the module and stays as it is.
 
     Raises:
         NotAToolError: it is none of the forms.
@@ -223,7 +223,7 @@ async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Close
 
 
 async def close_all(closers: list[Closer]) -> list[str]:
-    """Close what was made for the run and release what was in use; return what went wrong, one line each."""
+    """Close the objects made for the run and release those in use; return the problems, one line each."""
     problems: list[str] = []
     while closers:
         name, close = closers.pop()
@@ -244,7 +244,7 @@ def _closing(holder: Any) -> list[Closer]:
 
 
 def _module_closing(module: ModuleType) -> list[Closer]:
-    """Return a module tool's own `close()`, which ends what it keeps between the calls of a run."""
+    """Return a module tool's own `close()`, which ends its state between the calls of a run."""
     close = getattr(module, "close", None)
     has_spec = hasattr(module, "TOOL_SPEC") or hasattr(module, "TOOL_SPECS")
     if not has_spec or not inspect.isfunction(close) or close.__module__ != module.__name__:
@@ -330,7 +330,7 @@ def _instance_tools(instance: Any) -> list[RawTool]:
 
 
 def spec_named(module: Any, name: str) -> Mapping[str, Any] | None:
-    """Return the tool spec of a module that has this name, if there is one."""
+    """Return the tool spec of a module with this name, if there is one."""
     specs = [getattr(module, "TOOL_SPEC", None), *(getattr(module, "TOOL_SPECS", None) or ())]
     return next((spec for spec in specs if isinstance(spec, Mapping) and spec.get("name") == name), None)
 
@@ -360,7 +360,7 @@ def read_agent_tool(tool: AgentTool) -> RawTool:
 
 
 def _described(spec: Mapping[str, Any], carrier: Any) -> dict[str, Any]:
-    """Return a spec with what `@tool_metadata` says; what the spec itself says is stronger, as in the manifest."""
+    """Return a spec with the words of `@tool_metadata`; those of the spec itself win, as in the manifest."""
     described: Mapping[str, Any] = _normal_spec(spec)
     if (metadata := metadata_of(carrier)) is not None:
         parts = {"annotations": metadata.annotations, "strands_cli": metadata.strands_cli}
@@ -387,7 +387,7 @@ OWNER = "this program"
 
 @dataclass(slots=True)
 class ObjectTools:
-    """The tools by name, what planning knows of them, the file each came from, and what to close after the run."""
+    """The tools by name, their records for planning, the file of each, and the functions to close them."""
 
     raw: dict[str, RawTool] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
@@ -399,12 +399,12 @@ class ObjectTools:
         return tuple(_record(raw) for raw in self.raw.values())
 
     async def close(self) -> list[str]:
-        """Close what was made for the run; return what went wrong, one line each."""
+        """Close the objects made for the run; return the problems, one line each."""
         return await close_all(self.closers)
 
 
 async def read_object_tools(tools: Iterable[Any]) -> ObjectTools:
-    """Read objects as tools: what `@tool` made, an `AgentTool`, a module, a provider, a class with `@tool` methods.
+    """Read objects as tools: results of `@tool`, an `AgentTool`, a module, a provider, a class with `@tool` methods.
 
     Raises:
         UsageError: one of them is not a tool, or two have one name.
@@ -424,7 +424,7 @@ async def read_object_tools(tools: Iterable[Any]) -> ObjectTools:
 
 
 def code_place_of(thing: Any) -> str:
-    """Return the file whose module made an object, or the name of a module that has none (an interactive session)."""
+    """Return the file whose module made an object, or the name of a module without one (an interactive session)."""
     name = getattr(thing, "__module__", None) or getattr(thing, "__name__", None) or type(thing).__module__
     return getattr(sys.modules.get(name), "__file__", None) or f"the module {name}"
 

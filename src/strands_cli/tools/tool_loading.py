@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from strands_cli.tools.mcp.toolset import Serving
 
 
-# What a plugin's import may not leave behind in this process, and the word to a person when it takes long.
+# Changes that a plugin's import may not leave in this process, and the message to a person when it takes long.
 
 
 # So long an import may take in silence.
@@ -57,7 +57,7 @@ Tell = Callable[[str], None]
 
 @contextlib.contextmanager
 def preserved_process() -> Iterator[None]:
-    """Give back what others rely on: search path, directory, streams, signals, warning filters, the root logger.
+    """Restore the state that others rely on: search path, directory, streams, signals, warning filters, root logger.
 
     The environment's variables get their values back; those that a plugin adds stay, since its libraries may read them
     later, except for those that say where the program has its files.
@@ -111,7 +111,7 @@ def current_directory() -> Path | None:
 
 @contextlib.contextmanager
 def reported_when_slow(what: str, tell: Tell | None) -> Iterator[None]:
-    """Say what is under way when it takes longer than `PATIENCE_S`; the loop cannot, since an import holds it up."""
+    """Tell about an action longer than `PATIENCE_S`; the loop cannot, since an import holds it up."""
     if tell is None:
         yield
         return
@@ -201,7 +201,7 @@ def _prompt(name: str, original: Callable[..., Any] | None) -> Callable[..., Any
 
 
 def _answer(module: str, prompt: str) -> str:
-    """Return what a prompt gets: a yes for the very tool that the permission check let through, a no for any other."""
+    """Return the answer to a prompt: a yes for the very tool of the permitted call, a no for any other."""
     call = _under_way.get()
     if call is None or not f"{module}.".startswith(f"{call.module}."):
         return REFUSAL
@@ -240,14 +240,14 @@ PlannedToolKey = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Toolbox:
-    """All tools of one run; what has state is made once here and closed at the end."""
+    """All tools of one run; those with state are made once here and closed at the end."""
 
     tools: dict[PlannedToolKey, list[LoadedTool]] = field(default_factory=dict)
     closers: list[Closer] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def get(self, planned: PlannedTool) -> list[LoadedTool]:
-        """Return what a planned tool loaded to: one, or all of a provider whose tools only loading could tell."""
+        """Return the tools loaded for a planned one: one, or all of a provider whose tools only loading could tell."""
         return self.tools[key_of(planned)]
 
     def offered(self, planned_tools: Iterable[PlannedTool]) -> list[LoadedTool]:
@@ -259,7 +259,7 @@ class Toolbox:
         offered: dict[str, LoadedTool] = {}
         for loaded in (loaded for planned in planned_tools for loaded in self.get(planned)):
             twin = offered.setdefault(loaded.planned.name.replace("-", "_"), loaded)
-            # A server that is named as a whole, and one of its tools besides, are the same tool.
+            # A server named as a whole, and one of its tools besides, are the same tool.
             if twin.raw is not loaded.raw or twin.planned.name != loaded.planned.name:
                 names = f"'{twin.planned.name}' ({twin.planned.ref}) and '{loaded.planned.name}' ({loaded.planned.ref})"
                 raise InvalidInput(f"two tools of one agent have one name: {names}", fix="name one of them with `as:`")
@@ -278,12 +278,12 @@ class Toolbox:
         return loaded[0]
 
     async def close(self) -> list[str]:
-        """Close what was made for the run and release what was in use; return what went wrong, one line each."""
+        """Close the objects made for the run and release those in use; return the problems, one line each."""
         return await close_all(self.closers)
 
 
 def key_of(planned: PlannedTool) -> PlannedToolKey:
-    """Return what makes two planned tools the same: reference, model-facing name and configuration."""
+    """Return the key that equal planned tools share: reference, model-facing name and configuration."""
     return planned.ref, planned.name, canonical_json(planned.config)
 
 
@@ -304,11 +304,11 @@ async def load_tools(
             nothing is imported from the current directory any more.
         tell: Takes a line for the person, from another thread: which plugin's import takes long.
         hooks: The hook plugins: they are notified of each import, and give the wrappers of each call.
-        serving: What MCP servers need; they are started last.
+        serving: The needs of MCP servers; they are started last.
 
     Raises:
         NotEquipped: a plugin cannot be imported or holds no tool.
-        Denied: a tool is not what its manifest says, or a hook plugin fails to give its wrapper.
+        Denied: a tool differs from its manifest, or a hook plugin fails to give its wrapper.
     """
     if objects is None:
         close_the_current_directory()
@@ -363,7 +363,7 @@ def close_the_current_directory() -> None:
         _closed[here] = list(sys.path)
 
 
-# What `sys.path` is without the current directory.
+# `sys.path` without the current directory.
 _closed: dict[Path, list[str]] = {}
 
 

@@ -54,10 +54,10 @@ def _structured(block: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def well_formed(answer: Any, tool_use_id: str) -> Result:
-    """Return what a tool answered as a result that the journal keeps exactly and every provider accepts.
+    """Return a tool's answer as a result that the journal keeps exactly and every provider accepts.
 
-    JSON comes out as it will be read back, text without lone surrogates, a failure with a structured error; a shape
-    that is not a result becomes an `invalid_output` error.
+    JSON comes out as it will be read back, text without lone surrogates, a failure with a structured error; another
+    shape becomes an `invalid_output` error.
     """
     try:
         status, content = _parts(answer)
@@ -116,7 +116,7 @@ def _blocks(block: Any) -> Iterable[Block]:
 
 
 def _named(block: Any) -> Iterable[Block]:
-    """Return what represents a block of a kind that no model is shown in a result: sound, or bytes as MCP has them."""
+    """Return the substitute for a block of a kind that no model is shown: sound, or bytes as MCP has them."""
     kind = block.get("type") if isinstance(block, Mapping) else None
     if kind in ("image", "audio") and isinstance(block.get("data"), str):
         data = decoded(block["data"])
@@ -130,7 +130,7 @@ def _named(block: Any) -> Iterable[Block]:
 
 
 def _shown(kind: str, value: Any) -> Iterable[Block] | None:
-    """Return what represents a picture or document of a format that the SDK does not have, or that only claims one.
+    """Return the substitute for a picture or document of an unknown format, or of another than it claims.
 
     None for the others.
     """
@@ -190,12 +190,12 @@ def _clean(value: Any, depth: int) -> Any:
 
 
 def _clean_text(text: str) -> str:
-    # A lone surrogate (a file name that is not UTF-8) can be neither sent nor stored.
+    # A lone surrogate (a file name in another encoding than UTF-8) can be neither sent nor stored.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def capped(result: Result, max_bytes: int) -> Result:
-    """Return the result with text and JSON within `max_bytes` together; the result says what was cut.
+    """Return the result with text and JSON within `max_bytes` together; the result tells the cut.
 
     Images and documents count by themselves, against 8 MiB or `max_bytes` if that is more.
     """
@@ -230,18 +230,18 @@ def capped(result: Result, max_bytes: int) -> Result:
 
 
 def _bounded(error: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an error that is never cut, because programs read it."""
+    """Return an error short enough never to be cut, because programs read it."""
     details = error.get("details")
     small = isinstance(details, Mapping) and len(json.dumps(details)) <= MAX_DETAILS_BYTES
     return {**error, "message": shortened(error["message"], MAX_MESSAGE), "details": details if small else {}}
 
 
 def with_fix_of(result: Result, reference: str | None, config: Mapping[str, Any]) -> Result:
-    """Return a failed result whose `fix` says in the words of the workflow what permits the call.
+    """Return a failed result whose `fix` has the words of the workflow that permit the call.
 
     Args:
-        reference: How the workflow names the tool; None where nothing of it is advice: its words come from a server.
-        config: What the workflow configures of it.
+        reference: How the workflow names the tool; None for a tool of a server, whose words are no advice. config: Its
+            configuration in the workflow.
     """
     error = error_of(result)
     details = dict((error.get("details") if error else None) or {})
@@ -260,7 +260,7 @@ def with_fix_of(result: Result, reference: str | None, config: Mapping[str, Any]
 
 
 def _setting(reference: str, settings: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """Return what to write into the workflow; what a list has there already stays in it."""
+    """Return the text to write into the workflow; the present entries of a list stay in it."""
     merged = {
         name: [*config[name], *(one for one in value if one not in config[name])]
         if isinstance(value, list) and isinstance(config.get(name), (list, tuple))
@@ -271,7 +271,7 @@ def _setting(reference: str, settings: Mapping[str, Any], config: Mapping[str, A
     name = reference if _PLAIN.fullmatch(reference) else json.dumps(reference, ensure_ascii=False)
     if config:
         return f"to permit it: `{written}` in the `config` of {name} in the workflow"
-    # A step that calls a tool, and an agent without a list, have what `tools.python` says.
+    # A step that calls a tool, and an agent without a list, have the tools of `tools.python`.
     where = "where it is listed: in `tools.python`, or in the `tools` of its agent"
     return f"to permit it, write the tool in the workflow as `{{tool: {name}, config: {{{written}}}}}`, {where}"
 
@@ -319,7 +319,7 @@ def printable_value(value: Any) -> Any:
 
 
 def storable_value(value: Any) -> Any:
-    """Return a value as an event may carry it, also without what no journal could keep."""
+    """Return a value as an event may have it, also without values that no journal could keep."""
     shown = printable_value(value)
     try:
         return _clean(shown, MAX_DEPTH)

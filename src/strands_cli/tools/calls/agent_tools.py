@@ -47,8 +47,8 @@ Make = Callable[[LoadedTool, Mapping[str, Any], dict[str, Any]], Awaitable[Any]]
 class AgentTools:
     """Leads every call of an agent's model to the permission check, whatever tool the SDK has found for it.
 
-    The SDK offers a model what the agent's registry holds, and other tools may change that, and hooks the tool of a
-    call. So the check is in the last stage before a tool: it wraps the one that was found.
+    The SDK offers a model the tools of the agent's registry. Other tools may change that, and hooks the tool of a call.
+    So the check is in the last stage before a tool: it wraps the tool that was found.
 
     Args:
         offered: The tools that were planned.
@@ -102,14 +102,14 @@ class AgentTools:
 
     @property
     def _registry(self) -> ToolRegistry:
-        """What the SDK calls tools of, also where a tool has put another one in its place."""
+        """The registry that the SDK calls tools of, also where a tool has replaced it."""
         agent = self._agent()
         if agent is None:
             raise RuntimeError("the agent of these tools is gone")
         return agent.tool_registry
 
     def take_in(self, registry: ToolRegistry, by: str = "") -> None:
-        """Put the permission check around tools that another one has registered, and take out what is not a tool."""
+        """Put the permission check around tools that another one has registered, and take out other objects."""
         came = False
         for tools in (registry.registry, registry.dynamic_tools):
             for name, tool in list(tools.items()):
@@ -143,7 +143,7 @@ class AgentTools:
         return checked
 
     def _late_specs(self, by: str) -> Mapping[str, Any]:
-        """Return what would offer each late tool again, by name; `by` is the tool whose call has just ended."""
+        """Return the data to offer each late tool again, by name; `by` is the tool whose call has just ended."""
         self.take_in(self._registry, by)
         late = self._late_tools().items()
         return {name: {"spec": tool.tool_spec, "by": tool.loaded.planned.distribution} for name, tool in late}
@@ -171,7 +171,7 @@ class AgentTools:
         """Make the call of whatever tool the SDK has found, through the permission check."""
         tool = context.tool
         if tool is None or not _is_answer(tool):
-            # A new one for each call: what other tools do to those of the registry does not matter.
+            # A new one for each call: changes of other tools to those of the registry do not matter.
             tool = CheckedTool(self._loaded(tool, str(context.tool_use["name"])), self._call_of_model)
         async for event in next_fn(context.replace(tool=tool)):
             yield event
@@ -234,7 +234,7 @@ class AgentTools:
     async def _call_of_model(self, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
         if open_call() is not None:
             return await self._call_of_tool(loaded, tool_use, state)
-        # The SDK makes an empty object of arguments that are not JSON; the tool must not be called with that.
+        # The SDK makes an empty object of arguments in broken JSON; the tool must not be called with that.
         written = self._broken_inputs().get(tool_use["toolUseId"])
         tool_use = tool_use if written is None else {**tool_use, "input": written}
         agent = state["agent"]
@@ -266,7 +266,7 @@ def _answers(agent: Any) -> list[str]:
 
 
 def _changes_at_requests(scope: StepScope) -> dict[str, Mapping[str, Any]]:
-    """Return what hooks had changed before requests that the journal has, by the request's key."""
+    """Return the changes of hooks before requests in the journal, by the request's key."""
     rows = scope.run.rows_below(scope.key, "model") if scope.may_have_rows else ()
     return {row.key: row.detail[BY_HOOKS] for row in rows if row.status == "done" and BY_HOOKS in row.detail}
 
@@ -285,7 +285,7 @@ def _lost(name: str, stored: Mapping[str, Any]) -> LoadedTool:
 
 
 def _absent(name: str, code: str, message: str) -> LoadedTool:
-    """Return what takes the place of a tool that cannot be called; each call of it has this error."""
+    """Return the substitute of a tool that cannot be called; each call of it has this error."""
     spec = {"name": name, "description": name, "inputSchema": {"json": {"type": "object", "properties": {}}}}
     return LoadedTool(_late(name, "no tool"), spec, RawTool(name, spec, _never), absent=(code, message))
 
@@ -315,7 +315,7 @@ class CheckedTool(AgentTool):
 
     @property
     def tool_type(self) -> str:
-        """The SDK's word for what kind of tool this is."""
+        """The SDK's word for this kind of tool."""
         return "checked"
 
     async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
@@ -323,21 +323,21 @@ class CheckedTool(AgentTool):
         yield ToolResultEvent(await self._make(self.loaded, tool_use, {**invocation_state, **kwargs}))
 
 
-# Calls of steps without a model: with an agent that has no model, so that tools find what they find elsewhere.
+# Calls of steps without a model: with an agent without a model, so that tools have the same attributes as elsewhere.
 
 
 NO_MODEL = "a `tool:` step has no model: call the tool in a step with an agent, or give it a model of its own"
 
 
 class CheckedToolCaller:
-    """Calls tools for steps that have no model, through the same permission check."""
+    """Calls tools for steps without a model, through the same permission check."""
 
     def __init__(self, toolbox: Toolbox, check: PermissionCheck) -> None:
         self._toolbox = toolbox
         self._check = check
 
     async def close(self) -> list[str]:
-        """Close tools that have state; return what went wrong, one line each."""
+        """Close tools with state; return the problems, one line each."""
         return await self._toolbox.close()
 
     async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
@@ -373,7 +373,7 @@ class AgentOfStep(Agent):
 
 
 class NoModel(Model):
-    """What takes the place of a model where there is none."""
+    """The substitute of an absent model."""
 
     def update_config(self, **model_config: Any) -> None:
         """Configure nothing."""

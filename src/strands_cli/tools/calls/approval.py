@@ -1,4 +1,4 @@
-"""A call put to a person: the question with its arguments shown, and what the answer means for policy."""
+"""A call put to a person: the question with its arguments shown, and the meaning of the answer for policy."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from strands import Agent
 
 
-# What calls leave behind in their agent: values in its state, and tools.
+# Changes that calls leave in their agent: values in its state, and tools.
 
 
-# What a call has changed in its agent, in the output of its row.
+# The changes of a call in its agent, in the output of its row.
 AGENT = "agent"
-# What hooks have changed before a request to the model, in the detail of its row.
+# The changes of hooks before a request to the model, in the detail of its row.
 BY_HOOKS = "changed_by_hooks"
 
 
@@ -40,8 +40,8 @@ class LateSpecs:
     """How the tools that came during the run are read and put back.
 
     Attributes:
-        take: Returns what would make each again, by name; takes the tool whose call has just ended.
-        put: Puts a tool in their place that tells what has become of it, or takes one out if it gets None.
+        take: Returns the data to make each again, by name; takes the tool whose call has just ended. put: Puts a tool
+            in their place that reports its loss, or takes one out if it gets None.
     """
 
     take: Callable[[str], Mapping[str, Any]]
@@ -49,13 +49,13 @@ class LateSpecs:
 
 
 class AgentChanges:
-    """Stores with each call what it has changed in the agent, and changes it again when the journal answers the call.
+    """Stores with each call its changes in the agent, and makes them again when the journal answers the call.
 
-    What hooks change is stored with the next request to the model. A later change of the same name wins, in whatever
+    Changes of hooks are stored with the next request to the model. A later change of the same name wins, in whatever
     order the calls are replayed.
 
     Attributes:
-        unstored: For the detail of the request's row: what hooks have changed since the call or request before.
+        unstored: For the detail of the request's row: the changes of hooks since the call or request before.
     """
 
     def __init__(self, agent: Agent, late: LateSpecs) -> None:
@@ -67,7 +67,7 @@ class AgentChanges:
         self.unstored: Mapping[str, Any] = {}
 
     def before_request(self, stored: Mapping[str, Any] | None) -> None:
-        """Make the changes of hooks again that are stored with a request, or note the new ones for its row."""
+        """Make the stored changes of hooks at a request again, or note the new ones for its row."""
         if stored is None:
             changes = self.since(self._known, "")
             self.unstored = {BY_HOOKS: changes} if changes else {}
@@ -75,7 +75,7 @@ class AgentChanges:
             self.restore(stored)
 
     def now(self, by: str = "") -> Mapping[str, Mapping[str, Any]]:
-        """Return what is in the agent; a call of the tool `by` has just ended."""
+        """Return the state and the tools of the agent; a call of the tool `by` has just ended."""
         agent = self._agent()
         return {"state": agent.state.get() if agent is not None else {}, "tools": self._late.take(by)}
 
@@ -117,7 +117,7 @@ def _is_same(held: Mapping[str, Any], name: str, value: Any) -> bool:
     return name in held and (held[name] is value or canonical_json(held[name]) == canonical_json(value))
 
 
-# What a call that writes a text file would change in it, for the person who decides.
+# The change that a call would make in a text file, for the person who decides.
 
 
 # A larger file is not compared; the content of the call is shown whole.
@@ -126,7 +126,7 @@ MAX_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a call changes in a file that exists: a unified diff, or in words what it replaces unseen."""
+    """The change of a call in an existing file: a unified diff, or in words the content that it replaces unseen."""
 
     diff: str = ""
     unseen: str = ""
@@ -176,7 +176,7 @@ class _Unseen:
 
 
 def _content_of(path: str, workspace: Workspace) -> str | _Unseen | None:
-    """Return the text of a file of the workspace, or what it is instead; None where it is not there."""
+    """Return the text of a file of the workspace, or the reason why there is none; None for a missing file."""
     mount, _, rest = path.partition("/")
     base = workspace.mounts.get(mount[1:]) if mount.startswith("@") else None
     root = os.path.realpath(os.path.join(workspace.root, base or ""))  # noqa: PTH118
@@ -206,8 +206,7 @@ MAX_SHOWN_ITEMS = 50
 async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decision:
     """Put a call to a person; the approval is bound to the digest of these very arguments.
 
-    Returns:
-        What the answer means: allow or deny.
+    Returns: The decision in the answer: allow or deny.
 
     Raises:
         WaitingForPerson: the question was stored and waits.

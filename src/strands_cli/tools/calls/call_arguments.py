@@ -38,7 +38,7 @@ def filled_in(schema: Mapping[str, Any], claims: Mapping[str, Any], sent: Any) -
 
     Args:
         schema: The tool's input schema.
-        claims: What it states of itself under `strands_cli`.
+        claims: Its claims under `strands_cli`.
         sent: The arguments, as JSON.
     """
     written, present = prepared(schema, sent), in_present_words(claims.get("earlier"), schema, sent)

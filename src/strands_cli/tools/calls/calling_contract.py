@@ -1,4 +1,4 @@
-"""Calling contract 1: what a tool is given besides its input, and the limits that it states for itself."""
+"""Calling contract 1: the values for a tool besides its input, and the limits that it states for itself."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ DEFAULT_OUTPUT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """Calling contract 1: what a tool gets besides its input, under the key `strands_cli`.
+    """Calling contract 1: the values for a tool besides its input, under the key `strands_cli`.
 
-    `secrets` are all of the run; each tool gets those that it declares. `context` is what a program gives to the tools
-    of one run.
+    `secrets` are all of the run; each tool gets those that it declares. `context` has the values of a program for the
+    tools of one run.
     """
 
     workspace: Mapping[str, Any]
@@ -61,12 +61,12 @@ def names_of_call(run_id: str | None, key: str) -> dict[str, str | None]:
 
 
 def timeout_of(claims: Mapping[str, Any]) -> float:
-    """Return the seconds that a tool may take, by what it claims of itself."""
+    """Return the seconds that a tool may take, by its claims."""
     return _limit(claims.get("timeout_s"), DEFAULT_TIMEOUT_S)
 
 
 def output_bytes_of(claims: Mapping[str, Any]) -> int:
-    """Return the bytes of text and JSON that a tool may answer, by what it claims of itself."""
+    """Return the bytes of text and JSON that a tool may answer, by its claims."""
     return int(_limit(claims.get("max_output_bytes"), DEFAULT_OUTPUT_BYTES))
 
 

@@ -41,7 +41,7 @@ class Asking:
     """One call's questions; while one is open the call's row waits, and the tool is entered again with its answer.
 
     Attributes:
-        answers: What was answered so far, by the question's name.
+        answers: The answers so far, by the question's name.
     """
 
     def __init__(self, tool: LoadedTool, arguments: Any, scope: StepScope, effect: Effect, redactor: Redactor) -> None:
@@ -86,7 +86,7 @@ class Asking:
         return self._hand(interrupt) if refusal is None else refusal
 
     def _hand(self, interrupt: Interrupt) -> str | None:
-        """Leave the answer also where a context that is not ours looks for it: on the question itself, once."""
+        """Leave the answer also where a foreign context looks for it: on the question itself, once."""
         name = str(interrupt.name)
         if name in self._handed:
             return f"it asks {name!r} again, which has been answered"
@@ -95,7 +95,7 @@ class Asking:
         return None
 
     def forget(self) -> None:
-        """Take back what was handed: another call, even of the same id, is to ask for itself."""
+        """Take the answers back: another call, even of the same id, is to ask for itself."""
         for interrupt in self._handed.values():
             interrupt.response = None
 
@@ -131,7 +131,7 @@ ConnectionRefusal = Callable[[str], str | None]
 
 
 def connection_refusal(rules: Sequence[Rule], request: Request) -> ConnectionRefusal:
-    """Return what a tool asks before it follows a redirect.
+    """Return the check of a tool before it follows a redirect.
 
     A rule that asks refuses too, unless it has asked about the call itself: a person cannot be asked in the middle of
     a call, and the model can name the address in a call of its own.
@@ -170,9 +170,9 @@ class Attempt:
     """A call that the permission check has let through.
 
     Attributes:
-        tool_use: `{toolUseId, name, input}` with the arguments as they were validated.
+        tool_use: `{toolUseId, name, input}` with the validated arguments.
         effect: Its row in the journal.
-        refusal: What the tool asks before it goes on to another address.
+        refusal: The check that the tool calls before it goes on to another address.
     """
 
     tool: LoadedTool
@@ -191,7 +191,7 @@ class Attempt:
 
     @property
     def arguments(self) -> Any:
-        """What the tool is called with."""
+        """The arguments of the call."""
         return self.tool_use["input"]
 
     @property
@@ -199,7 +199,7 @@ class Attempt:
         return str(self.tool_use["toolUseId"])
 
     def refused(self, code: str, message: str) -> Result:
-        """Return the result of a call that is not made."""
+        """Return the result of a refused call."""
         return error_result(self._id, code, message)
 
     @property
@@ -239,7 +239,7 @@ class Attempt:
             asking.forget()
 
     async def _carry_out(self, answers: Answers, inner: OpenCall) -> Result:
-        """Run the tool, inside what hook plugins put around it."""
+        """Run the tool, inside the wrappers of hook plugins."""
         invoke = partial(self._invoke, answers, inner)
         if not self.tool.wrappers:
             return await invoke()
@@ -259,7 +259,8 @@ class Attempt:
                 shown = self.redactor.json(printable_value(value))
                 self.scope.emit(ToolProgress(self.scope.now(), self.effect.key, self.name, shown))
 
-        # A program's context is where a tool of the SDK expects what `agent(prompt, user_id=...)` passes.
+        # A program's context is in the place where a tool of the SDK expects the arguments of `agent(prompt,
+        # user_id=...)`.
         state = for_call({**self.contract.context, **self.state, "strands_cli": contract}, inner)
         try:
             with inner.entered():
@@ -287,13 +288,13 @@ class Attempt:
         return {**self.contract.keywords(planned.config, deadline, over, declared), **call}
 
     def _fitting(self, result: Result, structured: Any = None) -> Result:
-        """Return the result, or an error where it is not what the tool's output schema promises."""
+        """Return the result, or an error where it does not fit the tool's output schema."""
         problem = output_problem(self.tool.output_schema, result, self.redactor, structured)
         return result if problem is None else error_result(self._id, "invalid_output", problem)
 
 
 def _raised(error: BaseException, tool_use_id: str) -> Result:
-    """Return the error result for what a tool raised."""
+    """Return the error result for an exception of a tool."""
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 - even __str__ is foreign code

@@ -110,7 +110,7 @@ class OpenCall:
         return self.scope.depth + 1 if isinstance(self.scope, InnerScope) else 0
 
     def elsewhere(self) -> float:
-        """Return the seconds that it has waited for its own calls, which have limits of their own."""
+        """Return the seconds that it has waited for its own calls, which have their own limits."""
         return self._elsewhere + (self.loop.time() - self._since if self._at_work else 0.0)
 
     async def through(self, work: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
@@ -156,7 +156,7 @@ class OpenCall:
             raise RuntimeError(OVER) from error
 
     async def _done(self, work: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
-        _OPEN.set(None)  # in the context of this task: what it calls makes no calls for the outer one
+        _OPEN.set(None)  # in the context of this task: its calls are not made for the outer one
         if self._is_over:
             raise RuntimeError(OVER)
         if self.stopped is not None:
@@ -223,11 +223,10 @@ class OpenCall:
 
 
 class InnerScope(StepScope):
-    """The scope of one call that a tool makes: what it spends counts in the outer call's step too.
+    """The scope of one call by a tool: its usage counts in the outer call's step too.
 
     Attributes:
-        touched: What the call touches.
-        over: Set when it has ended.
+        touched: The tools and files that the call touches. over: Set when it has ended.
         depth: How many calls the outer call is inside of.
     """
 
@@ -252,9 +251,9 @@ class InnerScope(StepScope):
         return self._call.place_of("model", "", effect_input)
 
     async def turn(self, request: Request) -> None:
-        """Wait for the calls before it that touch what it touches: those of its tool, and those before the outer call.
+        """Wait for the calls before it that touch the same: those of its tool, and those before the outer call.
 
-        Calls after the outer one that have begun are not waited for: they may wait for the outer one themselves.
+        Begun calls after the outer one are not waited for: they may wait for the outer one themselves.
         """
         self.touched = touched(request)
         await self._call.scope.turn_within(self.touched)
@@ -272,7 +271,7 @@ class InnerScope(StepScope):
             await self._asks_outer()
 
 
-# The calls that are at work in this process.
+# The running calls of this process.
 ALL: list[OpenCall] = []
 
 
@@ -303,7 +302,7 @@ MakeByName = Callable[[Agent, str, Mapping[str, Any], OpenCall | None], Any]
 
 
 class InnerCaller:
-    """What tools have as `agent.tool`: each call passes the permission check below the call of the tool."""
+    """The attribute `agent.tool` of tools: each call passes the permission check below the call of the tool."""
 
     def __init__(self, agent: Agent, make: MakeByName, call: OpenCall | None = None) -> None:
         self._agent = weakref.ref(agent)
@@ -311,7 +310,7 @@ class InnerCaller:
         self._call = call
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return what calls the tool of this name."""
+        """Return the function that calls the tool of this name."""
 
         def call(
             user_message_override: str | None = None, record_direct_tool_call: bool | None = None, **arguments: Any
@@ -326,7 +325,7 @@ class InnerCaller:
 
 
 class AgentOfCall(Agent):
-    """The agent of a step as the tool of one call has it: what is read and written is that agent's.
+    """The agent of a step for the tool of one call: reads and writes go to that agent.
 
     Only `tool` and `model` are its own: they make calls and requests for its call, where no context variable is known.
     """
@@ -371,7 +370,7 @@ class AgentOfCall(Agent):
 
 
 def agent_itself(agent: Any) -> Any:
-    """Return the agent of a step for what a tool has of it; anything else as it is."""
+    """Return the agent of a step for the view of it that a tool has; anything else as it is."""
     return object.__getattribute__(agent, "_own")["agent"] if type(agent) is AgentOfCall else agent
 
 

@@ -1,4 +1,4 @@
-"""The calls of one model turn: each waits for the earlier ones that touch what it touches, the others run together."""
+"""The calls of one model turn: each waits for the earlier ones that touch the same, the others run together."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Order:
         ours = {one: name in self._made_of_calls for one, name in names.items() if name not in others}
         if len(ours) < 2:  # a single call waits for no other
             return {}
-        # What a call spends inside itself is spent before the next one may count what is left.
+        # The usage inside a call counts before the next one may count the rest of the budget.
         turn = Turn(self._step, [made_of_calls and self._step.is_limited for made_of_calls in ours.values()])
         return dict(zip(ours, turn.calls, strict=True))
 
@@ -109,8 +109,8 @@ class Turn:
     def note_finished(self) -> None:
         """Note which calls are over with all before them; after the last one the run may be stopped.
 
-        Not earlier: the agent's cancel signal reaches tools that are still at work, and what they would then return is
-        not what a run without a stop records.
+        Not earlier: the agent's cancel signal reaches running tools, and their results would then differ from those of
+        a run without a stop.
         """
         while self._finished < len(self.calls) and self.calls[self._finished].over.is_set():
             self.calls[self._finished].all_over.set()
@@ -119,7 +119,7 @@ class Turn:
             self.step.stop(self._reason())
 
     def _reason(self) -> StrandsCliError:
-        """Return the reason that the calls one after another would have met; what waits is named as a whole."""
+        """Return the reason that the calls one after another would have met; questions are named as a whole."""
         first, *_ = places = sorted(self.reasons)
         if not isinstance(self.reasons[first], WaitingForPerson):
             return self.reasons[first]
@@ -131,7 +131,7 @@ class CallScope(StepScope):
     """One call's view of its step: it begins, asks and stops as if the calls of its turn came one after another.
 
     Attributes:
-        known: Set when it is known what the call touches.
+        known: Set when `touched` is known.
         over: Set when it has ended, or will not be made.
         all_over: Set when it and all before it are over.
     """
@@ -166,7 +166,7 @@ class CallScope(StepScope):
         return effect
 
     async def turn(self, request: Request) -> None:
-        """Wait for the earlier calls that touch what this one touches.
+        """Wait for the earlier calls that touch the same as this one.
 
         Raises:
             StrandsCliError: one of them, or another earlier call, has stopped the run.

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from strands_cli.tools.tool_forms import RawTool
 
 
-# What the row of a call keeps of its arguments, for those who look at the run later.
+# The arguments in the row of a call, for those who look at the run later.
 
 
 # As much as the journal stores beside a row without a file of its own.
@@ -61,7 +61,7 @@ ARGUMENTS, CALLED_WITH, CUT = "arguments", "called_with", "arguments_cut"
 
 
 def kept_arguments(written: Any, arguments: Any, redactor: Redactor) -> dict[str, Any]:
-    """Return what the row of a call keeps of its arguments; those that are too large are cut, with a mark."""
+    """Return the arguments for the row of a call; too large ones are cut, with a mark."""
     text = json.dumps(written, ensure_ascii=False)
     # Before it is cut: half a secret would not be found.
     clean = redactor.json(written) if redactor.may_hide_in(text) else written
@@ -78,7 +78,7 @@ def _small(value: Any) -> Any:
     return less if len(text) <= MAX_BYTES else {"...": shortened(text, MAX_BYTES)}
 
 
-# The objects of tools: where earlier calls have used one that is gone, a person decides about the next call.
+# The objects of tools: where earlier calls have used a lost one, a person decides about the next call.
 
 
 # In the detail of a row: the object in which the call may have left something.
@@ -93,21 +93,21 @@ class ToolObjects:
     """The objects of a run's tools.
 
     Attributes:
-        workflow: The workflow's file: one that is a tool has objects of its own.
+        workflow: The workflow's file: a workflow as a tool has objects of its own.
     """
 
     workflow: str | None = None
     _whole: set[str] = field(default_factory=set)
 
     async def require_state(self, attempt: Attempt, *, only_reads: bool) -> None:
-        """Check before a call that its object has what earlier calls of the run have left in it.
+        """Check before a call that its object has the state from earlier calls of the run.
 
         Args:
             attempt: The call.
             only_reads: Whether the call leaves nothing in the object.
 
         Raises:
-            NeedsDecision: Earlier calls used an object of a process that has ended, and no person has decided yet.
+            NeedsDecision: Earlier calls used an object of an ended process, and no person has decided yet.
         """
         thing = object_of(attempt.tool.raw)
         if thing is None:
@@ -157,7 +157,7 @@ def _is_used(thing: Any, run_id: str | None) -> bool:
 
 def _use(thing: Any, run_id: str | None) -> None:
     key = (run_id, id(thing))
-    # What cannot be referred to weakly counts as new in the next session of the run.
+    # An object without weak references counts as new in the next session of the run.
     with contextlib.suppress(TypeError):
         _USED[key] = weakref.ref(thing, lambda _: _USED.pop(key, None))
 
@@ -173,8 +173,8 @@ class PermissionCheck:
     Attributes:
         redactor: Hides secrets in results, events and the journal.
         hooks: The hook plugins; without them policy alone decides.
-        locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
-        parts: What the workflow's own tools are made of.
+        locked: The parts that a lock vouches for: distributions, and MCP servers as `mcp:ID`. parts: The parts of the
+            workflow's own tools.
         objects: The objects of tools, which may keep values from call to call.
         is_typed: Whether a person has typed the call by hand, which answers every question but a managed file's.
     """
@@ -226,9 +226,9 @@ class PermissionCheck:
         written, arguments, problem = _arguments_of(tool, tool_use["input"])
         span.asked(arguments, self.redactor)
         request = replace(request_for(tool, arguments, self.locked), workspace=self.contract.places)
-        # As the model wrote them: what is made of it follows from it.
+        # As the model wrote them: every change of them follows from these.
         call_input = {"tool": name, "input": written}
-        # What a composed tool does has rows of its own, so that entering it again repeats nothing.
+        # The calls of a composed tool have rows of their own, so that entering it again repeats nothing.
         repeatable = request.composed or is_repeatable(request)
         effect = scope.tool_effect(tool_use["toolUseId"], name, call_input, repeatable=repeatable)
         if effect.recorded is not None:
@@ -254,7 +254,7 @@ class PermissionCheck:
     async def _made(
         self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan
     ) -> tuple[Result, float]:
-        """Make a call that is not in the journal, or refuse it, and store the result."""
+        """Make a call without a row in the journal, or refuse it, and store the result."""
         started, changes = attempt.scope.monotonic(), attempt.scope.changes
         before = changes.now() if changes is not None else None
         detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution}
@@ -292,18 +292,18 @@ class PermissionCheck:
         return result, attempt.scope.monotonic() - started
 
     async def _decide(self, attempt: Attempt, request: Request) -> Decision:
-        """Ask policy and the hook plugins, and where they ask, ask a person; what comes back is allow or deny."""
+        """Ask policy and the hook plugins, and where they ask, ask a person; return allow or deny."""
         planned, scope = attempt.tool.planned, attempt.scope
         if isinstance(planned, LateTool) and self.locked:
             decision = Decision("deny", "the lock does not have this tool, which was registered during the run")
         else:
             decision = await self._plugins.decide(attempt.tool, request, scope)
-        # What a plugin says, and what a rule about arguments quotes, may hold anything.
+        # The words of a plugin, and arguments in a rule, may hold secrets.
         decision = replace(decision, rule=self.redactor.text(decision.rule))
         if decision.effect == "ask" and self.is_typed and not is_managed(decision):
             decision = Decision("allow", f"typed by hand ({decision.rule})")
         key = attempt.effect.key
-        # What a person has answered about this very call stays so, whatever is allowed meanwhile.
+        # A person's answer about this very call stays so, whatever is allowed meanwhile.
         if decision.effect == "ask" or (
             await scope.take_answer(question_about(key), key) and decision.effect == "allow"
         ):
@@ -318,7 +318,7 @@ class PermissionCheck:
 
 
 def _arguments_of(tool: LoadedTool, call_input: Any) -> tuple[Any, Any, str | None]:
-    """Return the arguments as they are written and as the tool gets them; of those that are not JSON the problem."""
+    """Return the arguments as written and as the tool gets them; for broken JSON the problem."""
     try:
         written, arguments = filled_in(tool.schema, tool.claims, plain_json(call_input))
     except ValueError as error:
@@ -383,6 +383,6 @@ def is_repeatable(request: Request) -> bool:
 
 
 def only_reads(request: Request) -> bool:
-    """Return whether the call changes nothing, by what counts of its tool's claims."""
+    """Return whether the call changes nothing, by the counted claims of its tool."""
     hints = request.annotations
     return request.read_only_now or (hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True)

@@ -10,14 +10,14 @@ from strands_cli.tools.manifest_check import LoadedTool
 
 
 def counted_claims(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Claims:
-    """Return what policy may count of a tool's claims.
+    """Return the claims of a tool that policy may count.
 
-    What an installed distribution declares without being run counts, and what the program and allowlisted Python say.
-    What is known only once code runs, or comes from a server, is a claim; for the code of a locked distribution, and
-    for the definitions of a locked server, the lock vouches.
+    The claims that an installed distribution declares without being run count, and those of the program and of
+    allowlisted Python. A fact known only once code runs, or from a server, is a claim; for the code of a locked
+    distribution, and for the definitions of a locked server, the lock vouches.
 
     Args:
-        locked: What a lock vouches for: distributions, and servers as `mcp:ID`.
+        locked: The parts that a lock vouches for: distributions, and servers as `mcp:ID`.
     """
     claims = Claims(json_object(tool.spec.get("annotations")), tool.claims)
     is_vouched_for = _is_pinned if tool.raw.is_remote else _is_vouched_for
@@ -27,7 +27,8 @@ def counted_claims(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Cl
 
 
 def _is_pinned(tool: PlannedTool, locked: frozenset[str]) -> bool:
-    # A lock of files says nothing of what their code forwards from a server: only one of the server's definitions does.
+    # A lock of files covers no tools that their code forwards from a server: only a lock of the server's definitions
+    # does.
     return isinstance(tool, McpTool) and f"mcp:{tool.server.id}" in locked
 
 

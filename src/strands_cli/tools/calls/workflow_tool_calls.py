@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from strands_cli.tools.tool_loading import Toolbox
 
 
-# What a trace holds of a call: attributes of the SDK's own span, or a span of ours where no agent opens one.
+# A call in a trace: attributes of the SDK's own span, or of a span of ours where no agent opens one.
 
 
 MAX_WORD = 200
@@ -58,7 +58,7 @@ class ToolSpan:
     is_ours: bool
 
     def asked(self, arguments: Any, redactor: Redactor) -> None:
-        """Write what it is called with, and how much that is."""
+        """Write the arguments of the call, and their size."""
         if self.span.is_recording():
             text = _json(redactor.json(arguments))
             self.span.set_attribute("strands_cli.input_bytes", len(text.encode()))
@@ -136,7 +136,7 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
         yield ToolSpan(span, is_ours=True)
         return
     span.set_attributes({"gen_ai.operation.name": "execute_tool", **call, **origin})
-    # What a call raises ends the run and may hold anything; the end of the run reports it.
+    # An exception of a call ends the run and may hold secrets; the end of the run reports it.
     with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
         yield ToolSpan(span, is_ours=True)
 
@@ -178,7 +178,7 @@ class Passes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a workflow's own tools are made of, loaded: its tools, and who runs the workflows among them, by file."""
+    """The loaded parts of a workflow's own tools: its tools, and who runs the workflows among them, by file."""
 
     toolbox: Toolbox
     workflows: Mapping[str, tuple[AgentRunner, ToolCaller]] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class Parts:
     async def call(self, attempt: Attempt, check: Passes) -> Result:
         """Make one call that the permission check has let through.
 
-        A part that fails ends the call with an error; what must stop the run does so. What happens in it is recorded
+        A failing part ends the call with an error; errors that must stop the run do so. The calls in it are recorded
         below its key.
 
         Raises:

@@ -1,6 +1,6 @@
-"""What a server writes on its stdout, as messages: one in each line, or in the ways in which servers write it else.
+"""The lines of a server's stdout as messages: one in each line, or in the other forms that servers write.
 
-Nothing waits for an answer that has come: one that cannot be read, or belongs to no request for sure, is an error.
+Nothing waits for an answer that has come: an unreadable one, or one without a certain request, is an error.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from strands_cli.tools.mcp.repaired_messages import Link
 
 
 _REPLACEMENT = b"\\ufffd"
-# Escapes in pairs of backslashes are text; of the others each surrogate counts that is not half of a pair.
+# Escapes in pairs of backslashes are text; of the others each surrogate counts that is alone.
 _ESCAPES = re.compile(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-# What only a message of the protocol has; other lines are what many programs print beside it.
+# Words that only a message of the protocol has; other lines are those that many programs print beside it.
 _OF_PROTOCOL = re.compile(rb'\s*[{\[]?\s*"(?:jsonrpc|id|result|method|error)"\s*:|\s*\{.*"jsonrpc"', re.DOTALL)
 _METHOD = re.compile(rb'"method"\s*:')
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,200}")')
 
 
-# What a warning about a server has where `readable` changes something.
+# The text of a warning about a server where `readable` changes something.
 REPLACED = "sends characters that are none; each is replaced"
 
 
@@ -49,7 +49,7 @@ def readable(line: bytes) -> bytes:
 
 
 def is_of_protocol(line: bytes) -> bool:
-    """Return whether a line that is not a message was meant to be the answer to a request."""
+    """Return whether a line without a message was meant to be the answer to a request."""
     return _OF_PROTOCOL.match(line) is not None and _METHOD.search(line) is None
 
 
@@ -79,14 +79,14 @@ _BARE = frozenset({"content", "structuredContent", "isError", "_meta"})
 
 
 class Requests:
-    """The requests that have been sent, by id, and which of them wait for an answer."""
+    """The sent requests, by id, and which of them wait for an answer."""
 
     def __init__(self, waiting: Mapping[Any, str] = MappingProxyType({})) -> None:
         self._sent: set[Any] = set(waiting)
         self._waiting: dict[Any, str] = dict(waiting)
 
     def send(self, message: Any) -> None:
-        """Take a message that is sent."""
+        """Note a sent message."""
         identity, method = getattr(message, "id", None), getattr(message, "method", "")
         if method == "notifications/cancelled":
             self._waiting.pop(json_object(message.params).get("requestId"), None)
@@ -124,7 +124,7 @@ class Requests:
 def messages_in(line: bytes, requests: Requests, link: Link) -> list[SessionMessage]:
     """Return the messages of a line; an older version of the protocol sends several as one list.
 
-    Where it does not show which request a broken answer belongs to, that is a fault of the connection.
+    A broken answer without a certain request is a fault of the connection.
     """
     with contextlib.suppress(ValueError):
         message = _MESSAGES.validate_json(line)
@@ -173,7 +173,7 @@ def _is_of_protocol(value: Mapping[str, Any]) -> bool:
 
 
 def _message(value: Mapping[str, Any], requests: Requests, link: Link) -> SessionMessage | None:
-    """Return the message that an object is meant to be, or None for what is none."""
+    """Return the message in an object, or None for another object."""
     if requests.is_a_call and "content" in value and value.keys() <= _BARE:
         return _made({"id": requests.only, "result": value}, requests)
     if not _is_of_protocol(value):
@@ -216,7 +216,7 @@ def _made(value: Mapping[str, Any], requests: Requests) -> SessionMessage | None
 
 
 def unread_answer(body: bytes, request: Requests, link: Link, status: str = "") -> SessionMessage | None:
-    """Return the error for a body that is not a message, or for a status that refuses the request."""
+    """Return the error for a body without a message, or for a status that refuses the request."""
     text = " ".join(body.decode("utf-8", "replace").split())
     if not status and text:
         return _unread(text, None, request, link)

@@ -1,4 +1,4 @@
-"""The messages of a server on their way to the SDK's client: what can be understood is given the protocol's form."""
+"""The messages of a server on their way to the SDK's client: understandable ones get the protocol's form."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from strands_cli.texts.phrases import shortened
 from strands_cli.tools.property_names import named_types
 from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
 
-# The tools that a server lists: what is sure to be meant is repaired, and one that cannot be used costs no other.
+# The tools that a server lists: certain meanings are repaired, and an unusable tool costs no other.
 
 
 Tell = Callable[[str], None]
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _TASK_SUPPORT = ("forbidden", "optional", "required")
-# From this version of the protocol on, what a tool promises to answer need not be an object.
+# From this version of the protocol on, the output of a tool need not be an object.
 _ANY_OUTPUT = "2026"
 _WITHOUT_TYPE = ("$ref", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const")
 
@@ -34,9 +34,8 @@ def usable_tools(listed: Any, version: str, tell: Tell) -> list[dict[str, Any]]:
     """Return the tools of a list that can be used, as the protocol has them.
 
     Args:
-        listed: What the server sent.
-        version: The version of the protocol that was agreed on.
-        tell: Gets a sentence about the server for each tool that is left out or changed.
+        listed: The list from the server. version: The agreed version of the protocol. tell: Gets a sentence about the
+            server for each omitted or changed tool.
     """
     found: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(listed if isinstance(listed, list) else [listed], 1):
@@ -72,7 +71,7 @@ def input_schema(schema: Any) -> dict[str, Any] | None:
 
 
 def _rest(entry: Mapping[str, Any], version: str, tell: Tell) -> dict[str, Any]:
-    """Return what a tool says beside its name and its input, without what is none of the protocol's types."""
+    """Return the words of a tool beside its name and its input, without those of other types than the protocol's."""
     rest: dict[str, Any] = {word: entry[word] for word in ("title", "description") if isinstance(entry.get(word), str)}
     hints = entry.get("annotations")
     if isinstance(hints, Mapping):
@@ -114,7 +113,7 @@ _STRUCTURED_OBJECTS_UNTIL = "2026"
 _OLDEST = "2025-11-25"
 _CHANGED = "notifications/tools/list_changed"
 _OF_ANSWERS = ("content", "structuredContent", "isError")
-# What only the results of other requests than calls of tools have.
+# Words that only the results of other requests than calls of tools have.
 _OF_OTHERS = ("tools", "capabilities", "resultType", "supportedVersions", "contents", "prompts", "resources")
 _OF_LINKS = ("uri", "name", "title", "description", "mimeType")
 # Where the interfaces of models have the bytes of a block.
@@ -207,7 +206,7 @@ class RepairedStream:
 
 
 def _introduction(result: dict[str, Any]) -> dict[str, Any]:
-    """Return what a server says first; a capability is an object, and names and versions are texts."""
+    """Return the first answer of a server; a capability is an object, and names and versions are texts."""
     given = json_object(result.get("capabilities"))
     offered = {name: json_object(one) for name, one in given.items() if one not in (None, False)}
     about = json_object(result.get("serverInfo"))
@@ -216,7 +215,7 @@ def _introduction(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def repaired_answer(result: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """Return the answer of a tool with content of the protocol's kinds; what is none of them becomes text."""
+    """Return the answer of a tool with content of the protocol's kinds; other content becomes text."""
     content = result.get("content")
     listed = [] if content is None else content if isinstance(content, list) else [content]
     repaired = {**result, "content": [_block(block) for block in _blocks(listed)]}
@@ -271,7 +270,7 @@ def _resource(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _data_in(block: Mapping[str, Any]) -> tuple[str, str | None]:
-    """Return the type and the base64 of what a block holds, or None: models' interfaces write them otherwise."""
+    """Return the type and the base64 of a block's data, or None: models' interfaces write them otherwise."""
     inner: Mapping[str, Any] = next((block[word] for word in _HOLDERS if isinstance(block.get(word), Mapping)), {})
     both = {**inner, **block}
     mime = next((both[word] for word in ("mimeType", "mime_type", "media_type") if isinstance(both.get(word), str)), "")
@@ -306,9 +305,9 @@ def _blocks(content: Any) -> Iterator[Any]:
 # The connection to one MCP server as the SDK's client opens it, in its own thread, and as the run may break it off.
 
 
-# What a server may send in one message (stdio) or one response (HTTP).
+# The limit of one message (stdio) or one response (HTTP) of a server.
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
-# What is remembered of what a server says beside the protocol.
+# The kept bytes of a server's output beside the protocol.
 MAX_TAIL = 8 * 1024
 SHOWN_LINES = 5
 MAX_NOTES = 50
@@ -322,9 +321,8 @@ class Link:
         closed: Whether nothing more comes over it.
         is_over: Whether it has been closed on this side too, so that the thread of the client ends by itself.
         is_stale: Whether the server has forgotten the session.
-        fault: What went wrong last, where the transport knows.
-        changes: What the server has announced of its tools.
-        notes: Notes about what the server sends: tools that are left out, characters that are replaced.
+        fault: The last error, where the transport knows it. changes: The announced changes of the server's tools.
+            notes: Notes about the messages of the server: omitted tools, replaced characters.
     """
 
     def __init__(self, reach: Callable[[Link], AbstractAsyncContextManager[Streams]]) -> None:
@@ -361,7 +359,7 @@ class Link:
             raise ConnectionError("given up")
 
     def note(self, what: str) -> None:
-        """Note what a person should know of what the server sends, once; a flood ends."""
+        """Note a fact about the messages of the server for a person, once; a flood ends."""
         if len(self.notes) < MAX_NOTES:
             self.notes.setdefault(what)
 
@@ -374,7 +372,7 @@ class Link:
                 loop.call_soon_threadsafe(scope.cancel)
 
     def remember(self, output: bytes) -> None:
-        """Keep the end of what the server says beside the protocol."""
+        """Keep the end of the server's output beside the protocol."""
         self._tail += output
         del self._tail[:-MAX_TAIL]
 

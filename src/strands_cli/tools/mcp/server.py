@@ -28,11 +28,11 @@ from strands_cli.tools.media import Block, blocks_of_bytes, decoded, described
 from strands_cli.tools.tool_results import Result, error_result
 from strands_cli.workflow.steps import McpServer
 
-# One block of what a tool of an MCP server answers, as the SDK has content of tool results.
+# One block in the answer of an MCP server's tool, in the SDK's form of tool results.
 
 
 def block_of(content: Any) -> Block:
-    """Return a block; text stays text, pictures and documents are kept, and what has no block is named in text."""
+    """Return a block; text stays text, pictures and documents are kept, and other content is named in text."""
     kind = content.type
     if kind == "text":
         return {"text": content.text}
@@ -64,14 +64,14 @@ def _of_bytes(text: str, mime: str, kind: str, name: str = "") -> Block:
 
 # The SDK's own time limit waits for ever for a server that does not answer; ours breaks the connection off.
 _NEVER_S = 24 * 60 * 60
-# How long a connection that is broken off may take to be gone, and one that is closed.
+# How long a broken connection may take to be gone, and a closed one.
 GIVE_UP_S, STOP_S = 6.0, 8.0
 _CLOSED_S, COMPARED_S, _LOOK_S = 0.2, 10.0, 0.01
 # A longer list is a flood.
 MAX_TOOLS, MAX_PAGES = 512, 64
 METHOD_NOT_FOUND = -32601
 _THREADS = DaemonThreads()
-# How often a server that has died is started again in one run.
+# How often a dead server is started again in one run.
 MAX_RESTARTS = 3
 
 
@@ -117,7 +117,7 @@ class Client(MCPClient):
         return page
 
     def map_mcp_content_to_tool_result_content(self, content: Any) -> Any:
-        """Return a block of an answer as the SDK has it; what it has no block for is named in text."""
+        """Return a block of an answer in the SDK's form; other content is named in text."""
         return block_of(content)
 
     def list_all(self) -> list[MCPAgentTool]:
@@ -194,7 +194,7 @@ class Server:
             if self._tells and getattr(_cause(error), "code", None) == METHOD_NOT_FOUND:
                 raise _TellsNothing from error
             raise self._fault(f"does not start: {_reason(error)}") from error
-        link.fault, link.is_stale = None, False  # the client asks for what older servers do not have
+        link.fault, link.is_stale = None, False  # the client asks for features that older servers lack
         self._learn(listed)
         link.changes.compare()
         return client, link
@@ -244,12 +244,12 @@ class Server:
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know of what the server sends, without secrets."""
+        """Notes about the messages of the server for a person, without secrets."""
         return [self._redactor.text(note) for note in self._link.notes] if self._link is not None else []
 
     @property
     def _how(self) -> str:
-        """What a person can try without this program."""
+        """A command or address to try without this program."""
         return self.settings.url or shlex.join([str(self.settings.command), *self.settings.args])
 
     def _learn(self, listed: list[MCPAgentTool]) -> None:
@@ -261,7 +261,7 @@ class Server:
             self.tools.setdefault(tool.mcp_tool.name, definition_of(tool))
 
     def _compare(self, _before: Any, listed: Iterable[Any]) -> None:
-        """Note which tools are no longer what they were, in a thread of the client."""
+        """Note which tools have changed, in a thread of the client."""
         now = {tool.mcp_tool.name: definition_of(tool) for tool in listed}
         changed = {}
         for name, known in self.tools.items():
@@ -275,7 +275,7 @@ class Server:
             self._link.changes.compare()
 
     async def call(self, name: str, tool_use: Mapping[str, Any], progress: Progress) -> Any:
-        """Call a tool by the server's own name for it; a server that has died is started again first.
+        """Call a tool by the server's own name for it; a dead server is started again first.
 
         A call in which the server dies is an error and is not made again: it may have had effects.
         """
@@ -332,7 +332,7 @@ class Server:
 
 
 def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
-    """Do what blocks in a thread that holds up neither the end of the run nor that of the process."""
+    """Do blocking work in a thread that holds up neither the end of the run nor that of the process."""
     return asyncio.get_running_loop().run_in_executor(_THREADS, work)
 
 
@@ -358,7 +358,7 @@ async def _stopped(client: Client, link: Link | None) -> None:
 
 
 def definition_of(tool: Any) -> dict[str, Any]:
-    """Return what a server says of a tool, in the words of the catalog."""
+    """Return a server's definition of a tool, in the words of the catalog."""
     spec = tool.tool_spec
     schema = spec["inputSchema"]
     output = spec.get("outputSchema")

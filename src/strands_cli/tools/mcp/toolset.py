@@ -35,7 +35,7 @@ SERVER_FAULT = Code(
     18,
 )
 
-# A definition that is larger would crowd out what else a model has to read.
+# A larger definition would crowd out the other texts for a model.
 MAX_DEFINITION_BYTES = 32 * 1024
 _SHOWN = 10
 _LOG = logging.getLogger(__name__)
@@ -43,13 +43,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What servers need besides their settings.
+    """The needs of servers besides their settings.
 
     Attributes:
-        folder: Where those run that are processes.
-        values: The secrets, by name.
-        redactor: Hides secrets in errors.
-        pinned: What the lock has of each server, by id.
+        folder: The working directory of servers in processes. values: The secrets, by name. redactor: Hides secrets in
+            errors. pinned: The lock's entry for each server, by id.
     """
 
     folder: Path
@@ -72,12 +70,11 @@ async def load_server_tools(
     """Start the servers of these tools, all at once, and return the tools.
 
     Args:
-        closers: What stops them is added here before they are started.
+        closers: Gets the functions that stop them, before they are started.
         hooks: The hook plugins: they are notified of each start, and give the wrappers of each call.
 
     Raises:
-        NotEquipped: a server does not start, or has not a tool that is named.
-        Denied: a server is not what was locked.
+        NotEquipped: a server does not start, or lacks a named tool. Denied: a server differs from the lock.
     """
     groups: dict[str, list[McpTool]] = {}
     for tool in planned:
@@ -93,7 +90,7 @@ async def load_server_tools(
 
 
 async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict[str, dict[str, dict[str, Any]]]:
-    """Start servers, all at once, and return what each says of its tools; they are stopped again.
+    """Start servers, all at once, and return the definitions of their tools; they are stopped again.
 
     Raises:
         NotEquipped: one does not start.
@@ -132,7 +129,7 @@ async def _stop_all(servers: Iterable[_Group]) -> None:
 
 
 class _Group:
-    """One server with the planned tools that are of it."""
+    """One server with its planned tools."""
 
     def __init__(self, settings: McpServer, planned: list[McpTool], serving: Serving, warnings: list[str]) -> None:
         self.server = Server(settings, serving.folder, serving.values, serving.redactor)
@@ -147,8 +144,7 @@ class _Group:
         """Start the server and make its tools.
 
         Raises:
-            NotEquipped: it does not start, or has not a tool that is named.
-            Denied: it is not what was locked.
+            NotEquipped: it does not start, or lacks a named tool. Denied: it differs from the lock.
         """
         if all(_is_denied_whole(tool) for tool in self._planned):
             self.loaded = [(tool, []) for tool in self._planned]

@@ -43,7 +43,7 @@ _FIELDS = (*_KEPT, b"event:", b"data:")
 
 
 def request_in(body: bytes) -> Requests | None:
-    """Return the request that a body holds, or None for a message that has no answer."""
+    """Return the request in a body, or None for a message without an answer."""
     try:
         message = json_object(json.loads(body))
     except ValueError:
@@ -53,10 +53,10 @@ def request_in(body: bytes) -> Requests | None:
 
 
 class ReadJson:
-    """A body that is one message.
+    """A body of one message.
 
     Args:
-        status: What the response says of itself where it refuses the request; empty else.
+        status: The status of a response that refuses the request; empty for others.
     """
 
     def __init__(self, request: Requests, link: Link, status: str = "") -> None:
@@ -64,12 +64,12 @@ class ReadJson:
         self._body = b""
 
     def feed(self, lines: bytes) -> bytes:
-        """Take whole lines; return what can be passed on."""
+        """Take whole lines; return the bytes to pass on."""
         self._body += lines
         return b""
 
     def end(self) -> bytes:
-        """Return the message of the body, or the error for one that has none."""
+        """Return the message of the body, or the error for one without a message."""
         body = self._body.removeprefix(_BOM)
         answers = [
             message
@@ -81,7 +81,7 @@ class ReadJson:
 
 
 class ReadEvents:
-    """A body that is a stream of events; what is none of the protocol's messages is left out."""
+    """A body of a stream of events; other lines than the protocol's messages are left out."""
 
     def __init__(self, request: Requests, link: Link) -> None:
         self._request, self._link = request, link
@@ -111,7 +111,7 @@ class ReadEvents:
                 yield self._whole()
 
     def _whole(self) -> bytes:
-        """Return the event that has ended, as one or several that the client can read."""
+        """Return the ended event, as one or several that the client can read."""
         lines, self._event = self._event, []
         kept = [line for line in lines if line.startswith(_KEPT)]
         texts = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
@@ -131,7 +131,7 @@ def _written(message: SessionMessage) -> bytes:
     return message.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
-# An MCP server that is reached over HTTP: no redirects, no compression, and so much in one response.
+# An MCP server over HTTP: no redirects, no compression, and a limit for one response.
 
 
 FIRST_ERROR = 400
@@ -147,7 +147,7 @@ _TIMEOUT_S, _EVENT_TIMEOUT_S = 30.0, 300.0
 def reach_url(
     url: str, headers: Mapping[str, str], proxy: str | None = None, opened: tuple[OpenNetwork, ...] = ()
 ) -> Callable[[Link], AbstractAsyncContextManager[Streams]]:
-    """Return what connects to a server at an address, with headers that go nowhere else.
+    """Return the function that connects to a server at an address, with headers that go nowhere else.
 
     Neither proxies nor passwords (`.netrc`) of the environment are used.
 
@@ -201,7 +201,7 @@ async def _transport(kind: Any, url: str, proxy: str | None, opened: tuple[OpenN
 
 
 def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
-    """Return what looks at each response before it is read."""
+    """Return the function that checks each response before it is read."""
     http = importlib.import_module(library_of(type(client)))
 
     class Capped(http.AsyncByteStream):  # type: ignore[misc,name-defined]
@@ -253,7 +253,7 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
 
 
 def _reader_of(response: Any, link: Link) -> ReadJson | ReadEvents | None:
-    """Return what reads the body of the answer to a request; None for what answers none, or is about the connection."""
+    """Return the reader of the answer to a request; None for other bodies, or errors of the connection."""
     status = response.status_code
     request = request_in(response.request.content) if response.request.method == "POST" else None
     if request is None or status in (_ACCEPTED, *_REFUSING) or status >= 500:
@@ -261,12 +261,12 @@ def _reader_of(response: Any, link: Link) -> ReadJson | ReadEvents | None:
     kind = str(response.headers.get("content-type", "")).lower()
     if status < FIRST_ERROR and kind.startswith("text/event-stream"):
         return ReadEvents(request, link)
-    # Also what names another type: the client would show no more than that type.
+    # Also a body of another declared type: the client would show no more than that type.
     response.headers["content-type"] = "application/json"
     return ReadJson(request, link, f"it answered HTTP {status}" if status >= FIRST_ERROR else "")
 
 
-# What a server gets of our environment; everything else, keys above all, only if its `env` says so.
+# The variables of our environment for a server; every other, keys above all, only by its `env`.
 INHERITED = (
     "HOME",
     "LANG",
@@ -295,8 +295,8 @@ INHERITED = (
     "USERPROFILE",
     "WINDIR",
 )
-# What a program prints that does not speak the protocol, before any message; other lines may be a log. And how long
-# it may be silent after that: a traceback may be one that a server has logged before it goes on.
+# First lines of programs that do not speak the protocol, before any message; other lines may be a log. And the longest
+# silence after that: a server may have logged a traceback before it goes on.
 _NO_SERVER = re.compile(
     rb"\s*(?:<!doctype\b|<html\b|<\?xml\b|HTTP/\d)|(Traceback \(most recent call last\):)", re.IGNORECASE
 )
@@ -322,7 +322,7 @@ Stream = TypeVar("Stream", asyncio.StreamReader, asyncio.StreamWriter)
 def reach_process(
     command: str, arguments: Sequence[str], env: Mapping[str, str], folder: Path
 ) -> Callable[[Link], AbstractAsyncContextManager[Streams]]:
-    """Return what starts a server and connects to it.
+    """Return the function that starts a server and connects to it.
 
     Args:
         env: The environment variables that it gets besides `INHERITED`.
@@ -369,7 +369,7 @@ def _tied(command: list[str]) -> list[str]:
 
 
 async def _read(process: asyncio.subprocess.Process, to_session: Any, requests: Requests, link: Link) -> None:
-    """Hand on each message of the server, until it ends or sends what is too large."""
+    """Hand on each message of the server, until it ends or sends too large a message."""
     stdout, patience_s, answers = _pipe(process.stdout), None, False
     printed = b""
     async with to_session:
@@ -438,7 +438,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if not await _is_over(process, END_S):
         end_group(process.pid, signal.SIGTERM)
         await _is_over(process, TERM_S)
-    # Also where it is over: what it has started may not be.
+    # Also after its end: its child processes may still run.
     end_group(process.pid)
     await _is_over(process, TERM_S)
     # A pipe that another process still holds would keep it open, and nothing public closes it.

@@ -13,7 +13,7 @@ from strands_cli.events import Usage
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.texts.canonical_json import json_object, strict_json
 
-# What the SDK's messages and stream events contain: order, text, tool uses and usage.
+# The rules of the SDK's messages and stream events: order, text, tool uses and usage.
 
 
 _NOT_OF_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
@@ -70,7 +70,7 @@ def tool_uses_in(events: list[Any]) -> list[dict[str, str]]:
 
 
 def _with_counts(event: Any) -> Any:
-    """Return the stream event; in that of the metadata, what is not a count of tokens or milliseconds is zero."""
+    """Return the stream event; in that of the metadata, every value but a count of tokens or milliseconds is zero."""
     metadata = event.get("metadata")
     if not isinstance(metadata, Mapping):
         return event
@@ -107,7 +107,7 @@ def usage_in(events: list[Any]) -> Usage:
 
 
 def broken_inputs(events: list[Any]) -> dict[str, str]:
-    """Return the arguments that are not JSON, by tool-use id; the SDK makes an empty object of them."""
+    """Return the arguments in broken JSON, by tool-use id; the SDK makes an empty object of them."""
     texts: dict[str, str] = {}
     current = ""
     for event in events:
@@ -147,7 +147,7 @@ class ToolUseIds:
     def repaired(self, event: Any) -> Any:
         """Return the stream event as it is stored.
 
-        A tool-use id is replaced if it is empty or taken, a name if it cannot be one, and what does not count by zero.
+        A tool-use id is replaced if it is empty or taken, an invalid name too, and an invalid count by zero.
         """
         block = event.get("contentBlockStart")
         if not block or not (tool_use := block.get("start", {}).get("toolUse")):
@@ -172,7 +172,7 @@ class ToolUseIds:
 REPLACEMENT = "\ufffd"
 _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 _HALF = re.compile("[\ud800-\udfff]")
-# Some clients refuse a half in what they read; the connection replaces it by a private character of this plane.
+# Some clients refuse a half in their input; the connection replaces it by a private character of this plane.
 _PRIVATE = 0x100000
 _STANDS_FOR_HALF = re.compile("[\U0010d800-\U0010dfff]")
 
@@ -243,7 +243,7 @@ class JoinedHalves:
 
 
 def _piece(event: Any) -> tuple[str, str | None]:
-    """Return the kind and the text of an event that is a piece of a block; no text for another event."""
+    """Return the kind and the text of an event with a piece of a block; no text for another event."""
     block = event.get("contentBlockDelta")
     if not block:
         return "", None
@@ -321,7 +321,7 @@ def _may_hide(events: Sequence[Any], redactor: Redactor) -> bool:
     for kind, places in _texts_of(events, others):
         texts.append("".join(place[name] for place, name in places))
         if kind == "input" and "\\" in texts[-1]:
-            return True  # what is escaped there is seen only in what the JSON means
+            return True  # escaped text shows only in the value of the JSON
     texts.append(_ENCODER.encode(others))
     return redactor.may_hide_in(*texts)
 
@@ -331,7 +331,7 @@ def _texts_of(
 ) -> Iterable[tuple[str, list[tuple[dict[str, Any], str]]]]:
     """Return for each text of a turn its kind and where its pieces are: an object and the name in it.
 
-    Events that are more than a piece of a text are added to `others`.
+    Other events than pieces of a text are added to `others`.
     """
     pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}
     block = 0
@@ -371,7 +371,7 @@ def _input_without(text: str, redactor: Redactor) -> str:
         return redactor.text(text)
     cleaned = redactor.json(value)
     without = text if cleaned == value else json.dumps(cleaned, ensure_ascii=False)
-    # A value may extend over the signs of JSON; what looks personal only there is not personal data.
+    # A value may extend over the signs of JSON; text that looks personal only there is not personal data.
     return redactor.without_personal_data.text(without)
 
 
@@ -416,7 +416,7 @@ def _text_event(text: str) -> dict[str, Any]:
 
 
 def decode(value: Any) -> Any:
-    """Return what was encoded."""
+    """Return the value that was encoded."""
     if isinstance(value, dict):
         if (text := only_text(value)) is not None:
             return _text_event(text)

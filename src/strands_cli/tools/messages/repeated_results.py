@@ -1,4 +1,4 @@
-"""What a model reads of a tool result: its text, and of its JSON what the text does not say."""
+"""The text of a tool result for a model: its text, and the parts of its JSON that the text lacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.tools.media import IMAGES, described
 
-# Tool results as a provider can take them: what its service does not read is named in text.
+# Tool results for a provider: content that its service does not read is named in text.
 
 
 _TEXTS = ("txt", "md", "csv", "html")
@@ -26,7 +26,7 @@ class Reads:
 
 _ANY = ("pdf", "csv", "doc", "docx", "xls", "xlsx", *_TEXTS)
 _VIDEO = ("mkv", "mov", "mp4", "webm", "flv", "mpeg", "mpg", "wmv", "three_gp")
-# A provider that is not here gets everything: what it reads is its author's business.
+# A provider outside this table gets everything: its author knows which formats it reads.
 READS: Mapping[str, Reads] = {
     "anthropic": Reads(document=("pdf", *_TEXTS)),
     "bedrock": Reads(document=_ANY, video=_VIDEO),
@@ -44,7 +44,7 @@ READS: Mapping[str, Reads] = {
 
 
 def readable_results(messages: Sequence[Any], provider: str) -> list[Any]:
-    """Return messages whose tool results have only what the provider's service reads."""
+    """Return messages whose tool results have only the formats that the provider's service reads."""
     reads = READS.get(provider)
     return list(messages) if reads is None else [_readable(message, reads) for message in messages]
 
@@ -80,9 +80,9 @@ def _named(block: Mapping[str, Any]) -> str:
 
 # A field of up to so many bytes stays: it costs little, and a short value is found in a text by chance.
 SMALL_FIELD = 64
-# The word of an output schema for what a model need not read.
+# The word of an output schema for values that a model need not read.
 FOR_PROGRAMS = "x-for-programs"
-# In the details of an error: what permits the call. The model cannot do it, and is not to try.
+# In the details of an error: the change that permits the call. The model cannot do it, and is not to try.
 FOR_PEOPLE = ("fix", "config")
 
 
@@ -147,7 +147,7 @@ def _is_error(value: Any) -> bool:
 
 
 def _unmarked(value: Any, schema: Any) -> Any:
-    """Return what of a value its schema does not mark as for programs only."""
+    """Return the parts of a value that its schema does not mark as for programs only."""
     if not isinstance(schema, Mapping):
         return value
     if isinstance(value, Mapping):
@@ -161,7 +161,7 @@ def _unmarked(value: Any, schema: Any) -> Any:
 
 
 def _rest(value: Any, text: str) -> Any:
-    """Return what of a JSON block the text does not say: a whole field, or nothing of it."""
+    """Return the parts of a JSON block that the text lacks: a whole field, or nothing of it."""
     if _is_json_of(text, value):
         return None
     if not isinstance(value, Mapping):
@@ -195,7 +195,7 @@ class _Text:
     """The text of a result.
 
     Attributes:
-        also: What the model reads besides, in short fields: the path in which all matches are.
+        also: Other texts for the model, in short fields: the path in which all matches are.
     """
 
     text: str
@@ -223,7 +223,7 @@ class _Text:
         return self._end_of_word(value.strip() if isinstance(value, str) else json.dumps(value), start)
 
     def _end_of_word(self, word: str, start: int) -> int:
-        """Return where a word ends that is there as a whole, or -1: `118` does not say `18`."""
+        """Return where a word ends that is there as a whole, or -1: `118` has no word `18`."""
         found = self.text.find(word, start)
         while found >= 0:
             end = found + len(word)

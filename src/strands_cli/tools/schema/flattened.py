@@ -86,7 +86,7 @@ def _alternatives(schema: Mapping[str, Any]) -> list[Any]:
 
 Schema = dict[str, Any]
 
-# More would be sent with every request; what a reference multiplies beyond it is left out.
+# More would be sent with every request; parts that a reference multiplies beyond it are left out.
 MAX_PARTS = 2_000
 ANYTHING: Schema = {
     "anyOf": [
@@ -150,7 +150,7 @@ class References:
 
 
 def target_of(root: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
-    """Return what a local reference leads to; what cannot be followed here says nothing."""
+    """Return the target of a local reference; an empty schema for one that cannot be followed here."""
     found: Any = root
     for token in ref.removeprefix("#").split("/")[1:] if ref.startswith("#") else ("",):
         found = json_object(found).get(token.replace("~1", "/").replace("~0", "~"))
@@ -187,7 +187,7 @@ def _one(name: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Any:
 
 
 def joined(alternatives: Iterable[Any]) -> Schema:
-    """Return the properties of all alternatives in one object; required is what each of them requires."""
+    """Return the properties of all alternatives in one object; the ones that each requires are required."""
     parts = [part for part in alternatives if isinstance(part, Mapping)]
     properties: dict[str, list[Any]] = {}
     for part in parts:

@@ -25,7 +25,7 @@ from strands_cli.tools.schema.validators import (
 MAX_MESSAGE = 500
 # The nearest of these problems is reported.
 MAX_PROBLEMS = 50
-# What each part of a schema is tried on when it is loaded: one that never ends does so at once.
+# The values on which a loaded schema is tried: one that never ends does so at once.
 _TRIED: tuple[Any, ...] = ({}, [], "")
 
 
@@ -88,10 +88,10 @@ def _schema_faults() -> Iterator[None]:
 
 
 def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HIDE_NOTHING) -> str | None:
-    """Return what is wrong with a value, with its place and without secrets, or None.
+    """Return the fault of a value, with its place and without secrets, or None.
 
     Raises:
-        SchemaFaultError: The schema does not compile, refers to a document that is not at hand, or never ends.
+        SchemaFaultError: The schema does not compile, refers to another document, or never ends.
     """
     import jsonschema
 
@@ -106,9 +106,9 @@ def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HI
 
 
 def problem_of_text(schema: Mapping[str, Any], text: str) -> str | None:
-    """Return what is wrong with a text that represents a value, as `first_problem`: JSON where it is JSON, else text.
+    """Return the fault of a text that represents a value, as `first_problem`: JSON where it is JSON, else text.
 
-    What is JSON by chance (`42`) fits a schema of texts too.
+    A text that is JSON by chance (`42`) fits a schema of texts too.
     """
     try:
         value = json.loads(text)

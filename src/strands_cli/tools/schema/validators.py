@@ -13,7 +13,7 @@ from strands_cli.texts.phrases import shortened
 from strands_cli.tools.property_names import VALUES, modern, rewritten
 from strands_cli.workflow.templates.regular_expressions import search
 
-# Patterns of JSON Schema, which are those of JavaScript (ECMA-262), for the engines of this program.
+# Patterns of JSON Schema, which have the syntax of JavaScript (ECMA-262), for the engines of this program.
 
 
 # `\d`, `\w` and `\b` mean ASCII there; `[^]` is any character, and `[]` none.
@@ -75,7 +75,7 @@ def _written(token: re.Match[str], *, in_set: bool) -> str:
 
 
 def _character(code: int, written: str) -> str:
-    """Return a character that means itself; half of a pair, or what is none, as it is written."""
+    """Return a character that means itself; half of a pair, or an invalid code, as it is written."""
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         return written
     return re.escape(chr(code)) if code > 0x20 else f"\\x{code:02x}"
@@ -124,7 +124,7 @@ _PLAIN_WORDS = frozenset({"type", "title", "description", "default", "examples",
 
 # Without a word about its draft a schema is read as one of these.
 _MODERN = ("https://json-schema.org/draft/2020-12/schema",)
-# What Python says of patterns that JavaScript takes.
+# Python's errors about patterns that JavaScript takes.
 _OF_JAVASCRIPT = ("bad escape", "look-behind requires fixed-width", "redefinition of group name", "unknown extension")
 
 _MOST_OF_A_CHEAP_PATTERN = 200
@@ -156,7 +156,7 @@ def compiled(schema: Any) -> Any:
 
 
 def errors_in(validator: Any, value: Any) -> Iterator[Any]:
-    """Yield what is wrong with a value.
+    """Yield the faults of a value.
 
     Raises:
         EndlessSchemaError: finding out takes too many steps.
@@ -309,7 +309,7 @@ def _additional_properties(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def matches(pattern: str, text: str) -> bool | None:
-    """Return whether a pattern is found in a text, in linear time or, where that is not possible, in limited time.
+    """Return whether a pattern is found in a text, in linear time or, for other patterns, in limited time.
 
     None: neither engine can search the pattern.
 

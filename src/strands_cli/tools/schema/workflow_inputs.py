@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def faults_of_inputs(spec: WorkflowSpec, inputs: Mapping[str, Any], loaded: Loaded) -> list[Finding]:
-    """Return what is wrong with inputs as one object; nothing if the workflow has no schema of it."""
+    """Return the faults of inputs as one object; none if the workflow has no schema of it."""
     schema = spec.schema_of_inputs
     if schema is None:
         return []
