@@ -1,4 +1,4 @@
-"""A corrected workflow for a stored run: what it changes, and how the journal takes it over."""
+"""A corrected workflow for a stored run: its changes, and how the journal takes it over."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class Correction:
     """A stored run with a corrected workflow.
 
     Attributes:
-        before: The plan of the workflow that the run has.
+        before: The plan of the run's own workflow.
         after: The plan of the corrected one.
-        changed: The JSON pointers of what differs, and the names of other files that do.
-        steps: The keys of steps that are added, removed and changed.
+        changed: The JSON pointers of the differences, and the names of other files that differ. steps: The keys of
+            added, removed and changed steps.
     """
 
     before: Plan
@@ -60,7 +60,7 @@ class Correction:
     steps: Mapping[str, tuple[str, ...]]
 
     def lines(self) -> list[str]:
-        """Return what changes, in lines for a person."""
+        """Return the changes, in lines for a person."""
         file = self.after.file
         if not self.changed:
             return [f"{file} has the workflow that the run has already"]
@@ -70,13 +70,13 @@ class Correction:
         return [*lines, f"without effect, since the run has its inputs already: {fixed}"] if fixed else lines
 
     def _inputs_without_effect(self) -> Iterator[str]:
-        """Yield the inputs that have another value in the corrected file, and in the run the one that it began with."""
+        """Yield the inputs with another value in the corrected file; the run keeps the one that it began with."""
         before, after = (_values_of(plan.spec) for plan in (self.before, self.after))
         return (name for name in after if name in self.before.inputs and before.get(name, _ABSENT) != after[name])
 
     def store(self, journal: StoredJournal) -> None:
         """Store the corrected workflow, in one transaction: from now on the run is resumed with it."""
-        # What a run begins with contains no secret, and must stay as planned.
+        # The first facts of a run contain no secret, and must stay as planned.
         hiding, journal.redactor = journal.redactor, HIDE_NOTHING
         try:
             journal.put(**self._facts(journal))
@@ -150,7 +150,7 @@ def resumable(plan: Plan, journal: Journal, limits: Mapping[str, str] = MappingP
 
 
 def correction_of(journal: Journal, before: Plan, after: Plan) -> Correction:
-    """Return what a corrected workflow changes in a stored run.
+    """Return the changes of a corrected workflow in a stored run.
 
     Raises:
         UsageError: It is another workflow, or the run is complete.
@@ -177,7 +177,7 @@ def _require_own(journal: Journal, before: WorkflowSpec, after: Plan) -> None:
 
 
 def _without_var(finding: Finding) -> Finding:
-    """Return a finding about an input that has no value with a fix that a resumed run has."""
+    """Return a finding about an input without a value with a fix for a resumed run."""
     if finding.code != MISSING_INPUT:
         return finding
     return replace(finding, fix="give it a default: the run goes on with the inputs that it began with")

@@ -1,4 +1,4 @@
-"""Agents and whole workflows that are called as a tool of a step."""
+"""Agents and whole workflows called as a tool of a step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def run_agent(scope: StepScope, key: str, agent: str, prompt: str) -> Step
     """Run an agent of the same workflow as a step of its own, below the call's key.
 
     Args:
-        scope: The step of the call; what the agent spends counts in its limits, and in the agent's own.
+        scope: The step of the call; the usage of the agent counts in its limits, and in the agent's own.
         agent: The agent's id. It begins without a conversation, also with `memory: run`.
         prompt: The message to the agent; it is not a template.
 
@@ -40,7 +40,7 @@ async def run_workflow(
 ) -> Mapping[str, Any]:
     """Run another workflow below the call's key, in the same journal.
 
-    What it spends counts in the run and the step too. Where it reaches its own limits, the call ends; where it reaches
+    Its usage counts in the run and the step too. Where it reaches its own limits, the call ends; where it reaches
     theirs, the run ends.
 
     Args:

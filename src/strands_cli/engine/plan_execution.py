@@ -121,7 +121,7 @@ def _traced(row: Row) -> dict[str, Any]:
     return {**facts, "seconds": seconds, "tokens": row.usage.total_tokens}
 
 
-# Takes (path, text) pairs, returns what was written: `path`, `digest`, `size`.
+# Takes (path, text) pairs, returns the written files: `path`, `digest`, `size`.
 WriteArtifacts = Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]]
 
 
@@ -272,7 +272,7 @@ def _store_start(run: Run) -> None:
 
 
 def _end_facts(run: Run, status: RunStatus, reason: str | None) -> dict[str, Any]:
-    """Return what the journal stores of the end of a run."""
+    """Return the facts of the end of a run for the journal."""
     ended = {"ended_at": run.clock.now(), "worked_s": run.budget.seconds, "session_started_at": None}
     return {"status": status, "reason": reason, **ended}
 
@@ -304,7 +304,7 @@ def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None, f
     )
 
 
-# What leaves a run, without its secrets: events, answers of people, artifacts, results, and the error it ends with.
+# Redaction of everything that leaves a run: events, answers of people, artifacts, results, and its error.
 
 
 class RedactedHuman:
@@ -320,7 +320,7 @@ class RedactedHuman:
 
 
 def redacted_emit(emit: Callable[[Event], None], redactor: Redactor) -> Callable[[Event], None]:
-    """Return what tells listeners of events without secrets.
+    """Return the function that tells listeners of events without secrets.
 
     The pieces of a model's text come without them: one that the model sends in two pieces is seen only there.
     """
@@ -328,7 +328,7 @@ def redacted_emit(emit: Callable[[Event], None], redactor: Redactor) -> Callable
 
 
 def redacted_writer(write: WriteArtifacts, redactor: Redactor) -> WriteArtifacts:
-    """Return what writes artifacts without secrets; paths too, which events and the record repeat."""
+    """Return the function that writes artifacts without secrets; paths too, which events and the record repeat."""
     return lambda artifacts: write([(redactor.text(path), redactor.text(text)) for path, text in artifacts])
 
 

@@ -59,7 +59,7 @@ class Tracing(Protocol):
         """Open the span of a run."""
 
     def step(self, key: str, kind: StepKind, who: str) -> AbstractContextManager[Traced]:
-        """Open the span of a step that is executed, not taken from the journal."""
+        """Open the span of an executed step, not of one from the journal."""
 
 
 class Untraced:
@@ -106,8 +106,8 @@ def traced_step(tracing: Tracing, scope: StepScope, kind: StepKind, who: str) ->
 class AgentRequest:
     """One step of one agent: the agent, the rendered prompts, the tools, and the schema of the answer.
 
-    `history` are the messages of the agent's earlier steps, as `AgentAnswer.messages` had them, and `state` is what the
-    latest of them left in its state. `prompt_end` ends the system prompt, behind the notes.
+    `history` are the messages of the agent's earlier steps, as `AgentAnswer.messages` had them, and `state` is its
+    state after the latest of them. `prompt_end` ends the system prompt, behind the notes.
     """
 
     agent: PlannedAgent
@@ -157,7 +157,7 @@ class Ports:
     """Everything that a run needs from outside.
 
     Attributes:
-        budget: What many runs spend together; None for a run of its own.
+        budget: The limits of many runs together; None for a run of its own.
         provider_limits: How often the runs of this process may ask each provider.
         fail_on_denied: Whether any denied call fails the run.
         keeps_texts: Whether the journal keeps the texts of artifacts: who reads it may be on another machine.

@@ -1,4 +1,4 @@
-"""One run: what patterns are written with; every effect goes through here to the journal."""
+"""One run, for the functions of patterns; every effect goes through here to the journal."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _UNLIMITED = AgentLimits()
 class Run:
     """One execution of a plan. Patterns call `step`, `decide`, `sequence` and `jobs`.
 
-    A workflow that is called as a tool is a run of its own, `within` the step that calls it: its keys begin with
-    `prefix`, and what it spends counts in that step too.
+    A workflow called as a tool is a run of its own, `within` the step that calls it: its keys begin with `prefix`, and
+    its usage counts in that step too.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Run:
                 self.warn(message)
 
     def _limits_of(self, step: Step) -> StepLimits:
-        """Return what a step may spend."""
+        """Return the limits of a step."""
         agent = step.agent if isinstance(step, AgentStep) else None
         if agent not in self._limits:  # the same for each step of an agent, and a long run has many
             limits = (self.plan.agents[agent].limits if agent else None) or _UNLIMITED
@@ -190,7 +190,7 @@ class Run:
         return await self._visit(Visit(key, step, names, index, None, keep_failure, remembers))
 
     async def inner_step(self, outer: StepScope, key: str, step: Step, names: Mapping[str, Any]) -> StepResult:
-        """Execute a step that is a part of a call of another one.
+        """Execute a step inside a call of another one.
 
         The outer step has the slot, and an agent begins without a conversation.
         """
@@ -229,7 +229,7 @@ class Run:
             if visit.schema is not None:
                 raise InvalidAnswer(effect.failure)
             raise RunFailed(effect.failure)
-        # No model has read the error result of a step's own call, so a step that is tried again repeats the call.
+        # No model has read the error result of a step's own call, so a second attempt of the step repeats the call.
         scope.may_have_rows = effect.is_repeated
         scope.retries_call = isinstance(step, CallStep) and effect.retries
         scope.was_misanswered = (effect.failure or "").startswith(InvalidAnswer.begins_with)
@@ -263,7 +263,7 @@ class Run:
             self._within.run.count_step()
 
     def rows_below(self, key: str, kind: RowKind | None = None) -> Iterator[Row]:
-        """Return the rows of what a step or a call was made of; all of the run without a key."""
+        """Return the rows below the key of a step or a call; all of the run without a key."""
         return self.ports.journal.rows(kind, key)
 
     def offered_answer(self, key: str) -> Answer | None:
@@ -304,7 +304,7 @@ class Run:
 
 
 def _agent_budgets(plan: Plan, ports: Ports, prefix: str) -> dict[str, Budget]:
-    """Return the budgets of the agents that have one, with what earlier processes spent."""
+    """Return the budgets of the agents that have one, with the usage of earlier processes."""
     limits = {
         agent.id: Budgets(**agent.budgets.model_dump())
         for agent in plan.agents.values()

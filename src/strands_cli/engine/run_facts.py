@@ -1,4 +1,4 @@
-"""What the journal stores about a run besides its effects: enough to resume it without the workflow file."""
+"""The facts in the journal about a run besides its effects: enough to resume it without the workflow file."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def require_same(plan: Plan, journal: Journal, *, is_moved: bool = False) -> Non
         is_moved: Whether the run continues on another machine, whose paths lead elsewhere.
 
     Raises:
-        RunRecordError: It is not; the message says what has changed.
+        RunRecordError: It is not; the message names the change.
     """
     changes = surroundings_changed(plan, journal, is_moved=is_moved)
     if plan.digest == journal.get("plan_digest") and not changes:
@@ -133,10 +133,10 @@ def require_same(plan: Plan, journal: Journal, *, is_moved: bool = False) -> Non
 
 
 def require_program(journal: Journal, request: RunRequest, installed: Container[str] = ()) -> None:
-    """Check that a program gives a stored run again what a journal cannot store: its Python tools and its context.
+    """Check that a program provides again the things that no journal stores: its Python tools and its context.
 
     Args:
-        request: The request, with what is here now.
+        request: The request, with the present tools and context.
         installed: Names of installed tools, where these may take the place of Python tools.
 
     Raises:
@@ -231,7 +231,7 @@ def tool_names_of(plan: Plan) -> dict[str, list[str]]:
 
 
 def _agents_of(plan: Plan) -> dict[str, PlannedAgent]:
-    """Return the agents of a plan, and those of the workflows that are tools of it, each with its file."""
+    """Return the agents of a plan, and those of the workflows among its tools, each with its file."""
     of_parts = (
         (f"{agent.id} of {part.file}", agent) for part in all_workflows_in(plan) for agent in part.agents.values()
     )
@@ -249,13 +249,13 @@ OF_MACHINE = ("places", "variables", "secret_variables", "secret_files", "hides_
 
 
 def surroundings_of(plan: Plan) -> dict[str, Any]:
-    """Return facts of a new run about this machine: where its paths lead, its variables, and what hides its secrets."""
+    """Return facts of a new run about this machine: targets of its paths, its variables, and names of secrets."""
     facts = {"places": _places(plan), "variables": _variables(plan), **_hiding(plan)}
     return {name: value for name, value in facts.items() if value}
 
 
 def _hiding(plan: Plan) -> dict[str, Any]:
-    """Return what a journal names, in place of values, to hide secrets and personal data when it is opened again."""
+    """Return names, in place of values, for a journal that hides secrets and personal data when it is opened again."""
     parts = _parts(plan)
     secrets = [(part, secret) for part in parts for secret in part.spec.env.secrets]
     return {
@@ -266,7 +266,7 @@ def _hiding(plan: Plan) -> dict[str, Any]:
 
 
 def surroundings_changed(plan: Plan, journal: Journal, *, is_moved: bool = False) -> list[str]:
-    """Return what is not as it was when the run began, which is what a person has allowed; in words."""
+    """Return the changes since the run began, in words: a person has allowed the earlier state."""
     before, now = {} if is_moved else journal.get("places") or {}, _places(plan)
     moved = [f"{path} led to {before[path]} and leads to {now[path]}" for path in now if _differs(path, before, now)]
     known, values = journal.get("variables") or {}, _variables(plan)
@@ -291,19 +291,19 @@ def _variables(plan: Plan) -> dict[str, str]:
     return {name: digest_of(value) for part in _parts(plan) for name, value in part.variables.items()}
 
 
-# The journal of a new run, and the recording that is written from one.
+# The journal of a new run, and the recording written from one.
 
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """A new run that begins with what another one has done.
+    """A new run that begins with the effects of another one.
 
     Attributes:
         planned: The plan of the new run.
         request: The request that it was planned with.
         rows: The rows of the other run's journal that it takes over.
         origin: The id of the other run, and the key from which on everything is done again.
-        changed: What has changed about the workflow's file since, in words.
+        changed: The changes of the workflow's file since, in words.
     """
 
     planned: Plan
@@ -334,8 +334,8 @@ def create_journal(
     Args:
         store: Where it is created.
         run_id: Its id; None makes one.
-        rerun: What another run has done, for this one to begin with.
-        further: Facts that are stored besides, or in place of others.
+        rerun: The effects of another run, for this one to begin with. further: Facts to store besides, or in place of
+            others.
 
     Raises:
         RunRecordError: it cannot be created.

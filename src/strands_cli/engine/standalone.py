@@ -148,11 +148,11 @@ class StandaloneRun:
         )
 
 
-# Tries a corrected workflow over what a run has done, without a call, a question or a change of the journal.
+# Tries a corrected workflow on the effects of a run, without a call, a question or a change of the journal.
 
 
 class _Copy(MemoryJournal):
-    """The journal of a run as it is now; what is written here is forgotten."""
+    """The present journal of a run; rows written here are forgotten."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
@@ -195,10 +195,10 @@ def _write_nothing(_texts: Any) -> NoReturn:
 
 
 async def require_rehearsed(journal: Journal, correction: Correction) -> None:
-    """Check that what a run has done holds with its corrected workflow, as far as that is known without a new call.
+    """Check that the effects of a run fit its corrected workflow, as far as known without a new call.
 
     Raises:
-        RunRecordError: A step that is done would have another input; the message names its key.
+        RunRecordError: A finished step would have another input; the message names its key.
         FileAtFault: A template of the corrected workflow cannot be rendered.
     """
     copy = _Copy(journal)
@@ -212,5 +212,5 @@ async def require_rehearsed(journal: Journal, correction: Correction) -> None:
     except RunRecordError as error:
         fix = f"leave that as it was, or do it in a new run: strands run {shlex.quote(plan.file)}"
         raise RunRecordError(f"{error.message}: {plan.file} changes what is done already", fix=fix) from error
-    except StrandsCliError:  # what stops the run here stops it again when it continues
+    except StrandsCliError:  # an error that stops the run here stops it again when it continues
         return

@@ -1,4 +1,4 @@
-"""From a step to its input: rendered templates, an agent's conversation, and the work that is done with them."""
+"""From a step to its input: rendered templates, an agent's conversation, and the work with them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.steps import Step
 
 
-# The conversations and states of agents that remember: what each step added, joined in one order.
+# The conversations and states of agents that remember: the additions of each step, joined in one order.
 
 
 # Names in the output of a step's row.
@@ -42,7 +42,7 @@ MESSAGES, RESTATED, STATE = "messages", "restated", "state"
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """What one step added to the conversation of its agent.
+    """The addition of one step to the conversation of its agent.
 
     `messages` is None where its row has none. `replaced` are the steps whose messages it restates. `in_order` says
     whether the steps after it that name none remember it. With `memory: path` an agent has a conversation for each set
@@ -57,10 +57,10 @@ class _Exchange:
 
 
 class Conversations:
-    """What the steps of each agent that remembers added to its conversation, as the rows of the steps have it.
+    """The additions of steps to the conversation of each agent that remembers, from the rows of the steps.
 
-    A step remembers the steps that its pattern names, in that order. Where the pattern names none, it remembers those
-    that are done and remember in the same way.
+    A step remembers the steps that its pattern names, in that order. Where the pattern names none, it remembers
+    finished ones that remember in the same way.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -97,7 +97,7 @@ class Conversations:
         )
 
     def state(self, step: AgentStep, remembers: Sequence[str] | None) -> Mapping[str, Any]:
-        """Return what tools have left in the agent's state; nothing for an agent with `memory: step`."""
+        """Return the agent's state after its tools; nothing for an agent with `memory: step`."""
         return next((exchange.state for exchange in reversed(self._remembered(step, remembers).values())), {})
 
     def _remembered(self, step: AgentStep, remembers: Sequence[str] | None) -> dict[str, _Exchange]:
@@ -111,7 +111,7 @@ class Conversations:
         return {key: done[key] for key in remembers if key in done}
 
     def _tools_of(self, step: AgentStep) -> frozenset[str] | None:
-        """Return what tells the conversations of an agent with `memory: path` from each other."""
+        """Return the names of tools that tell the conversations of an agent with `memory: path` apart."""
         if not self.follows_path(step):
             return None
         tools = tools_in_step(step, self._plan.agents, self._plan.override_tools)
@@ -141,7 +141,7 @@ class Conversations:
             del self._speaking[agent_id]
 
     def add(self, step: AgentStep, key: str, output: Mapping[str, Any], remembers: Sequence[str] | None) -> None:
-        """Add what the row of a finished step has of its agent's conversation."""
+        """Add the agent's conversation from the row of a finished step."""
         if step.agent in self._done:
             replaced = frozenset(self._remembered(step, remembers)) if output.get(RESTATED) else frozenset()
             messages, state, tools = output.get(MESSAGES), output.get(STATE, {}), self._tools_of(step)
@@ -149,7 +149,7 @@ class Conversations:
 
 
 def fields_of(answer: AgentAnswer, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the row of a step of an agent with `memory: run` stores besides its result.
+    """Return the fields in the row of a step of an agent with `memory: run` besides its result.
 
     Args:
         before: The agent's state when the step began.
@@ -172,9 +172,9 @@ class Visit:
 
     Attributes:
         key: Its key in its pattern.
-        names: What its templates may use besides the inputs.
+        names: The names for its templates besides the inputs.
         index: Its place among the steps before it; a later agent step without an input gets the response before it.
-        schema: What an agent's answer must satisfy; the default is its own `output_schema`.
+        schema: The schema of an agent's answer; the default is its own `output_schema`.
         keep_failure: Whether a failure in the journal is final, because other steps have already used it.
         remembers: Keys of the steps whose conversation its agent continues, in order; see `Conversations`.
     """
@@ -212,8 +212,7 @@ class StepInputs:
     """Makes the inputs of the steps of one run.
 
     Attributes:
-        conversations: What its agents remember.
-        templates: The sandbox in which its templates are rendered.
+        conversations: The memory of its agents. templates: The sandbox that renders its templates.
     """
 
     def __init__(self, plan: Plan, ports: Ports, warn: Callable[[str], None]) -> None:
@@ -232,7 +231,7 @@ class StepInputs:
             raise _not_computed(f"the template of {where or 'the workflow'} cannot be rendered", error) from error
 
     def render_value(self, value: Any, names: Mapping[str, Any], *, where: str) -> Any:
-        """Render every template inside a JSON value; a value that is one whole expression keeps its type."""
+        """Render every template inside a JSON value; a value of one whole expression keeps its type."""
         try:
             return self.templates.render_value(value, {**self._inputs, **names})
         except TemplateError as error:
@@ -261,7 +260,7 @@ class StepInputs:
         )
 
     def prepared(self, scope: StepScope, step: AgentStep | CallStep, visit: Visit) -> tuple[Any, Work]:
-        """Return the input of a step, for its digest, and what runs it."""
+        """Return the input of a step, for its digest, and the function that runs it."""
         try:
             if isinstance(step, CallStep):
                 return self._call(scope, step, visit.names)
@@ -277,7 +276,7 @@ class StepInputs:
         return self.in_words(StepResult(**without_fields(output), index=visit.index), visit.step)
 
     def in_words(self, result: StepResult, step: Step, prompt: str = "") -> StepResult:
-        """Return a result of a step with what is known of the step, and with the workflow's word for its status."""
+        """Return a result of a step with the facts about the step, and with the workflow's word for its status."""
         kind = "hitl" if isinstance(step, GateStep) else describe(step)[0]
         word = self._plan.spec.rendering.completed
         is_renamed = result.status == "completed" and word != "completed"

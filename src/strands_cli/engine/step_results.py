@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TOOL_FAILED = "tool_failed"
 
 
-# Of a field that is neither in the text nor in the JSON of a whole result, which are as before there was the field.
+# For a field in neither the text nor the JSON of a whole result, which stay as before the field was added.
 UNSHOWN = {"is_shown": False}
 _CHARACTERS_A_TOKEN = 4
 
@@ -45,7 +45,7 @@ class CompletedAs(str):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What later templates may use of a step, such as `steps[0].response`.
+    """The result of a step for later templates, such as `steps[0].response`.
 
     `status` is `completed` or the workflow's word for it, `failed` (then `response` is the error) or `skipped`.
     `approved` says of a gate whether its answer is one of `APPROVALS`; any other answer does not approve. `type` is
@@ -85,7 +85,7 @@ class WithMore(dict[str, Any]):
 
 
 def with_unshown(shown: dict[str, Any], result: StepResult) -> dict[str, Any]:
-    """Return what templates see of a result in a mapping, with what its text does not have."""
+    """Return a result as a mapping for templates, with the fields that its text lacks."""
     return WithMore(shown, type=result.type, prompt=result.prompt, tokens_estimated=result.tokens_estimated)
 
 
@@ -114,11 +114,12 @@ def text_of(result: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """Why a tool call did not do what was asked.
+    """Why a tool call failed.
 
     Attributes:
         code: One of docs/reference/tool-errors.md, or a word of the tool.
-        fix: What permits or repairs such a call, for the person who runs the workflow, where the tool names it.
+        fix: The change that permits or repairs such a call, for the person who runs the workflow, where the tool names
+            it.
     """
 
     code: str
@@ -152,7 +153,7 @@ def failure_of(result: Mapping[str, Any]) -> CallFailure | None:
 def reports_error(result: Mapping[str, Any]) -> bool:
     """Return whether a tool result reports an error: by its status, or as `error` in its JSON.
 
-    The second is how a tool reports what came of running something, such as code that raised: for a model, an answer.
+    With the second, a tool reports the result of code that it ran, such as an exception: for a model, an answer.
     """
     value = json_of(result)
     error = value.get("error") if isinstance(value, Mapping) else None
@@ -169,7 +170,7 @@ def json_of(result: Mapping[str, Any]) -> Any:
 
 # In the detail of a tool call that failed.
 ERROR_CODE = "error_code"
-# The codes with which a tool says that it must not do what it was asked.
+# The codes with which a tool says that it must not do this.
 _REFUSALS = ("denied", "sandbox_violation")
 # More different reasons are counted and not listed.
 _MOST_REASONS = 50
@@ -237,7 +238,7 @@ def require_done(denials: Sequence[Denials], *, fail_on_denied: bool) -> None:
 
 
 def is_refusal(failure: CallFailure | None) -> bool:
-    """Return whether a call failed since its tool must not do what it was asked."""
+    """Return whether a call failed since its tool must not do this."""
     return failure is not None and failure.code in _REFUSALS
 
 

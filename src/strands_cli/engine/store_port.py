@@ -36,7 +36,7 @@ class StoredRun:
 
     @property
     def command(self) -> str | None:
-        """The command that continues it, if it consists of other runs, which are its parts."""
+        """The command that continues it, if it consists of other runs as its parts."""
         return command_of(self.pattern)
 
     @property
@@ -50,9 +50,9 @@ class StoredJournal(Journal, Protocol):
 
     Attributes:
         run_id: The id of the run.
-        place: The store that it is in.
+        place: Its store.
         record: Where it is, for a person; see `StoredRun`.
-        redactor: Hides secrets in every row and fact that is written from now on.
+        redactor: Hides secrets in every row and fact written from now on.
     """
 
     run_id: str
@@ -61,7 +61,7 @@ class StoredJournal(Journal, Protocol):
     redactor: Redactor
 
     def tolerant(self) -> StoredJournal:
-        """Return it for those who only look: its rows have what can be read of them, and `damage_of` tells the rest."""
+        """Return it for those who only look: its rows have their readable parts, and `damage_of` tells the rest."""
 
     def is_held(self) -> bool:
         """Return whether a process works on the run now."""
@@ -119,7 +119,7 @@ class RunStore(Protocol):
     def journals(self, run_ids: Iterable[str]) -> Iterator[StoredJournal | RunRecordError]:
         """Yield the journals of many runs to read them, in this order, as `open` does; or why one cannot be opened.
 
-        A journal is to be closed before the next one is asked for, and may have what it had a moment ago: the runs
+        A journal is to be closed before the next one is asked for, and may have the content of a moment ago: the runs
         after it may have been read with it. A store that is asked over a network asks once for many runs, of which it
         keeps a limited part in memory. One without this method is read run by run: call `stored_runs.journals_of`.
 
@@ -158,11 +158,11 @@ class RunStore(Protocol):
         """
 
     def close(self) -> None:
-        """Release what the store holds open; journals that are open stay usable until they are closed."""
+        """Release the open files and connections of the store; open journals stay usable until they are closed."""
 
 
 class StoreOpener(Protocol):
-    """What an entry point of the group `strands_cli.stores` names: its name is the scheme of the addresses it opens.
+    """The object behind an entry point of the group `strands_cli.stores`: its name is the scheme of its addresses.
 
     `address` is the whole address, references to secrets resolved: it must not appear in any message. Messages have
     `str(place)`.
@@ -173,11 +173,11 @@ class StoreOpener(Protocol):
 
         Raises:
             RunRecordError: It cannot be reached, was not initialised, or belongs to another program or version.
-            NotEquipped: What it needs is not installed.
+            NotEquipped: A module that it needs is not installed.
         """
 
     def init(self, place: StorePlace, address: str) -> list[str]:
-        """Create what the store needs, and return what was done, one line each; a second call changes nothing."""
+        """Create the store's tables and files, and return the actions, one line each; a second call changes nothing."""
 
     def check(self, place: StorePlace, address: str) -> list[str]:
         """Return the facts of a store that works, one line each; raise as `open` where it does not.
@@ -186,4 +186,4 @@ class StoreOpener(Protocol):
         """
 
     def migrate(self, place: StorePlace, address: str) -> list[str]:
-        """Bring a store of an older version to this one, and return what was done, one line each."""
+        """Bring a store of an older version to this one, and return the actions, one line each."""

@@ -1,4 +1,4 @@
-"""A question to a person as the journal has it: its answer, its default, and the time that is left for it."""
+"""A question to a person in the journal: its answer, its default, and the time left for it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def recorded_answer(question: Question, answer: Answer) -> Answer:
 
 
 def default_if_late(question: Question, waiting_since: float | None, now: float) -> Answer | None:
-    """Return the default of a question that has waited longer than it may."""
+    """Return the default of a question whose time to wait is over."""
     if waiting_since is None or question.timeout_s is None or question.default is None:
         return None
     late = now - waiting_since >= question.timeout_s
@@ -45,7 +45,7 @@ def default_if_late(question: Question, waiting_since: float | None, now: float)
 
 
 def with_time_left(question: Question, waiting_since: float | None, now: float) -> Question:
-    """Return a question with a default, with the time that is left until it is taken."""
+    """Return a question with a default, with the time left until it is taken."""
     if waiting_since is None or question.timeout_s is None or question.default is None:
         return question
     left = round(question.timeout_s - max(0.0, now - waiting_since), 3)
@@ -53,7 +53,7 @@ def with_time_left(question: Question, waiting_since: float | None, now: float) 
 
 
 def detail_of(question: Question) -> dict[str, Any]:
-    """Return what the journal stores of a question, for a later answer."""
+    """Return the fields of a question for the journal, for a later answer."""
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
     call = {"call": dataclasses.asdict(question.call)} if question.call is not None else {}
     words = {"words": list(question.words), "only_words": question.only_words} if question.words else {}

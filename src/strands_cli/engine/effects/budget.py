@@ -1,4 +1,4 @@
-"""What a run and its steps may spend, counted over the whole run and checked before each effect."""
+"""The limits on the usage of a run and its steps, counted over the whole run and checked before each effect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REUSED = "reused"
 
 @dataclass(slots=True)
 class StepTally:
-    """What one step has spent, including results from the journal."""
+    """The usage of one step, including results from the journal."""
 
     turns: int = 0
     tokens: int = 0
@@ -43,13 +43,13 @@ class StepTally:
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """What one step may spend.
+    """The limits of one step.
 
     Attributes:
         limits: The limits of its agent for one step.
         retries: How failed model calls are repeated.
         prices: The prices of models.
-        budget: What its agent may spend in the whole run, or None.
+        budget: The limits of its agent in the whole run, or None.
     """
 
     limits: AgentLimits = field(default_factory=AgentLimits)
@@ -122,11 +122,11 @@ class Spender:
     """Whose spending a budget counts; the default is the run.
 
     Attributes:
-        agent: Id of the agent whose steps count, with all that their tools did.
-        workflow: File of a workflow that is used as a tool; one call of it counts.
-        prefix: What the keys begin with that count.
+        agent: Id of the agent whose steps count, with the calls of their tools.
+        workflow: File of a workflow used as a tool; one call of it counts.
+        prefix: The beginning of the keys that count.
         agents_of: Returns who acts at a key without the prefix: the step's agent, then the agents that are tools in it.
-        runs: What many runs are together that count, for messages.
+        runs: The word for many counted runs together, for messages.
         fix: How the many runs go on after a limit of theirs; `{limit}` is its name.
     """
 
@@ -144,13 +144,13 @@ class Spender:
 
     @property
     def place(self) -> str:
-        """What comes before the name of a limit: where it is written in the workflow, or whose it is."""
+        """The words before the name of a limit: its place in the workflow, or the many runs that it is for."""
         if self.runs is not None:
             return f"the limit of {self.runs} on "
         return "runtime.budgets." if self.agent is None else f"agents.{self.agent}.budgets."
 
     def reached(self, name: str, limit: float, spent: float, run: str) -> BudgetExceeded:
-        """Return the error of a limit that is reached."""
+        """Return the error of a reached limit."""
         if self.runs is not None:
             error = BudgetExceeded(
                 f"budget: {self.runs} reached {name}: {limit:g}", fix=self.fix.replace("{limit}", name)
@@ -164,7 +164,7 @@ class Spender:
         return _stopped(f"budget: {who} reached {self.place}{name}: {limit:g}", path, spent, run)
 
 
-# What may end a run before an effect of a kind begins.
+# The limits that may end a run before an effect of a kind begins.
 _LIMITS_ON: Mapping[RowKind, tuple[str, ...]] = {
     "step": ("max_steps", "max_duration_s"),
     "model": ("max_model_calls", "max_tokens", "max_cost_usd", "max_duration_s"),
@@ -174,7 +174,7 @@ _LIMITS_ON: Mapping[RowKind, tuple[str, ...]] = {
 
 @dataclass(slots=True)
 class Budget:
-    """Limits, and what has been spent by this process and earlier ones of the run.
+    """Limits, and the usage of this process and earlier ones of the run.
 
     A call counts from its beginning until it fails, so that branches side by side cannot exceed a limit together.
     """
@@ -203,7 +203,7 @@ class Budget:
 
     @classmethod
     def resumed(cls, limits: Budgets, clock: Clock, journal: Journal, spender: Spender | None = None) -> Budget:
-        """Return a budget with what the journal says was spent; rows that another run has paid for do not count."""
+        """Return a budget with the usage in the journal; rows that another run has paid for do not count."""
         spender = spender or Spender()
         rows = journal.rows(below=spender.prefix.removesuffix("/"))
         return cls.counted(limits, clock, journal, rows, spender)
@@ -212,7 +212,7 @@ class Budget:
     def counted(
         cls, limits: Budgets, clock: Clock, journal: Journal, rows: Iterable[Row], spender: Spender | None = None
     ) -> Budget:
-        """Return a budget with what these rows of a journal say was spent, for those who have read them."""
+        """Return a budget with the usage in these rows of a journal, for those who have read them."""
         spender = spender or Spender()
         budget = cls(limits, clock, journal.get("id") or "RUN", spender)
         agent, worked = spender.agent, 0.0
@@ -232,7 +232,7 @@ class Budget:
         return budget
 
     def _count_row(self, row: Row, *, is_own: bool) -> None:
-        """Count what a row of the journal says was spent."""
+        """Count the usage in a row of the journal."""
         is_done = row.status == "done"
         if row.kind == "model":
             if paid := row.paid_calls:
@@ -255,7 +255,7 @@ class Budget:
 
         Args:
             limits: By names of `runtime.budgets`.
-            runs: What they are together, for messages.
+            runs: The word for them together, for messages.
             fix: How they go on after a limit; `{limit}` is its name.
             journal: Has the facts of the runs together, such as how long earlier processes worked on them.
         """
@@ -299,7 +299,7 @@ class Budget:
         return None
 
     def count_journal(self, journal: Journal) -> None:
-        """Count what the journal of one of many runs says was spent; see `count_run`."""
+        """Count the usage in the journal of one of many runs; see `count_run`."""
         spent = Budget.resumed(self.limits, self.clock, journal)
         calls = {"steps": spent.steps, "model_calls": spent.model_calls, "tool_calls": spent.tool_calls}
         self.count_run(spent.run, spent.usage, spent.cost, **calls)
@@ -307,7 +307,7 @@ class Budget:
     def count_run(
         self, run: str, usage: Usage, cost: float | None, *, steps: int = 0, model_calls: int = 0, tool_calls: int = 0
     ) -> None:
-        """Count what one of many runs spent in earlier processes; a run that was counted is not counted again."""
+        """Count the usage of one of many runs in earlier processes; each run is counted once."""
         if run in self._counted:
             return
         self._counted.add(run)
@@ -410,7 +410,7 @@ class Budget:
         self._reserved[kind] = max(0, self._reserved[kind] - 1)
 
     def count_model_call(self, usage: Usage, cost: float | None, *, calls: int = 1) -> None:
-        """Count a model call that has ended; `calls` are its attempts that were answered."""
+        """Count an ended model call; `calls` are its attempts with an answer."""
         self.release_call("model")
         self.model_calls += calls
         self.usage += usage
@@ -421,7 +421,7 @@ class Budget:
             self._known_cost += cost
 
     def count_tool_call(self) -> None:
-        """Count a tool call that has ended."""
+        """Count an ended tool call."""
         self.release_call("tool")
         self.tool_calls += 1
 

@@ -19,9 +19,9 @@ from strands_cli.texts.canonical_json import digest_of
 UNDECIDED = "undecided"
 # In the detail of a row that only a person can decide on: earlier calls, whose object is gone. The call has not begun.
 LOST = "lost"
-# In the detail of a row: the same calls, where a person has decided that this one is made without what they have left.
+# In the detail of a row: the same calls, where a person has decided to make this one without their state.
 WITHOUT = "without"
-# The mark in the detail of a row that is made again after a failure, until it ends.
+# The mark in the detail of a row made again after a failure, until it ends.
 RETRIES = "retries"
 
 
@@ -31,11 +31,11 @@ class NeedsDecision(WaitingForPerson):
 
 @dataclass(frozen=True, slots=True)
 class EffectSpec:
-    """What an effect is.
+    """The description of an effect.
 
     Attributes:
         key: Its path in the workflow.
-        kind: What it acts on.
+        kind: The kind of its row.
         input: Its input as JSON; a recorded result holds only for the same digest of it.
         repeatable: Whether it may be executed again when a process died during it (model calls, read-only tools).
         is_void: Returns whether it is executed again though the journal holds this result.
@@ -134,8 +134,8 @@ class Effect:
     async def start(self, begin_with: Any = None, *, since: float | None = None) -> None:
         """Write that it begins, or has begun at `since`.
 
-        The row is durable before this returns where the effect must not happen twice, or where `begin_with` holds
-        what another process would need to continue.
+        The row is durable before this returns where the effect must not happen twice, or where `begin_with` has the
+        data for another process to continue.
         """
         began = self.waiting_since or since or self._clock.now()
         self._row = dataclasses.replace(self._row, started_at=began, output=begin_with)
@@ -145,7 +145,7 @@ class Effect:
             await self._journal.write(self._row)
 
     async def decide_without(self, lost: Sequence[str]) -> None:
-        """Write that only a person can decide whether it begins, since what earlier calls have left is gone.
+        """Write that only a person can decide whether it begins, since the state from earlier calls is lost.
 
         Args:
             lost: Those calls.

@@ -19,7 +19,7 @@ from strands_cli.quick_dataclass import dataclass
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _RATE = re.compile(r"([1-9][0-9]{0,8})/([smhd])")
-# What people write for a rate: `60`, `60/min`, `60 per minute`, `60rpm`.
+# The spellings of a rate by people: `60`, `60/min`, `60 per minute`, `60rpm`.
 _NEARLY = re.compile(
     r"\s*0*(?P<count>[1-9][0-9]{0,8})\s*(?:/|per\b|rp(?=[smhd]))?\s*(?P<unit>[a-z]*)\s*", re.IGNORECASE
 )
@@ -47,7 +47,7 @@ class Rate:
         """Return the rate that a text names.
 
         Args:
-            option: What takes the text, for the message.
+            option: The option with the text, for the message.
 
         Raises:
             UsageError: The text is not a rate.
@@ -110,7 +110,7 @@ class ProviderLimit:
 
 
 class ProviderLimits:
-    """The turns of the model requests of all runs of a process, for each provider that has a limit.
+    """The turns of the model requests of all runs of a process, for each provider with a limit.
 
     Args:
         turns: The turns by the provider's name.
@@ -141,7 +141,7 @@ def read_provider_limits(
     Args:
         texts: The texts; a provider may have one of each kind.
         known: The names of the providers that the runs ask.
-        option: What takes the texts, for messages.
+        option: The option with the texts, for messages.
 
     Raises:
         UsageError: A text is not a limit, or names no provider of the runs.

@@ -1,4 +1,4 @@
-"""What the scope of a step needs of its run and of its agent."""
+"""The parts of a run and of its agent that the scope of a step needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RunContext(Protocol):
-    """What a scope needs of its run."""
+    """The parts of a run that a scope needs."""
 
     clock: Clock
     human: Human
@@ -39,14 +39,14 @@ class RunContext(Protocol):
         """Return the answer that another process has stored for a question which this one waits for."""
 
     def rows_below(self, key: str, kind: RowKind | None = None) -> Iterable[Row]:
-        """Return the rows of what a step or a call was made of; all of the run without a key."""
+        """Return the rows below the key of a step or a call; all of the run without a key."""
 
 
 class Changes(Protocol):
-    """What calls change in their agent besides the conversation."""
+    """The changes of calls in their agent besides the conversation."""
 
     def now(self) -> Any:
-        """Return what is in the agent."""
+        """Return the present values in the agent."""
 
     def since(self, before: Any, by: str) -> Mapping[str, Any]:
         """Return the changes by a call of the tool `by` as JSON."""
@@ -56,4 +56,4 @@ class Changes(Protocol):
 
     @property
     def unstored(self) -> Mapping[str, Any]:
-        """For the detail of a request's row: what has changed outside of calls since the one before."""
+        """For the detail of a request's row: the changes outside of calls since the one before."""

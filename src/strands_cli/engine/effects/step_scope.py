@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class StepState:
-    """What has happened in a step so far; the scopes of its single calls share it."""
+    """The progress and usage of a step; the scopes of its single calls share it."""
 
     stopped: StrandsCliError | None = None
     usage: Usage = field(default_factory=Usage)
@@ -48,19 +48,19 @@ class StepState:
 
 
 class StepScope:
-    """What agents and tools see of a run while one step is executed.
+    """The run as agents and tools see it while one step is executed.
 
     Attributes:
         key: The step's path in the workflow.
         who: The agent or tool that acts.
         cancel: Cancels the step's agent.
-        limits: What the step may spend.
+        limits: The limits of the step.
         began: When the step began, in monotonic seconds.
-        may_have_rows: Whether the journal may have rows of what the step is made of, from an earlier process.
+        may_have_rows: Whether the journal may have rows below the step, from an earlier process.
         retries_call: Whether the step's own tool call failed earlier and is made again.
         was_misanswered: Whether the step failed earlier since an answer did not have the required form.
         before_asking: Is awaited before a question goes to a person; raises where it may no longer be asked.
-        outer: The step with the call that this scope is a part of; what is spent here counts there too.
+        outer: The step with the call that this scope is a part of; the usage here counts there too.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class StepScope:
 
     @property
     def changes(self) -> Changes | None:
-        """What its calls change in its agent; None without an agent."""
+        """The changes of its calls in its agent; None without an agent."""
         return self._state.changes
 
     @changes.setter
@@ -120,7 +120,7 @@ class StepScope:
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is a limit on what this step may call or spend."""
+        """Whether there is a limit on the calls or the usage of this step."""
         of_time = ("warn_threshold", "max_duration_s", "duration_s")
         limits = (self.limits.limits, *(budget.limits for budget in self._budgets))
         own = any(value is not None for limit in limits for name, value in limit if name not in of_time)
@@ -210,7 +210,7 @@ class StepScope:
             budget.begin_call(kind)
 
     def require_still(self) -> None:
-        """Check the budgets again for a model call that has waited for its turn, since others have spent meanwhile.
+        """Check the budgets again for a model call that has waited for its turn: others may have spent meanwhile.
 
         Raises:
             BudgetExceeded: A limit is reached.
@@ -298,7 +298,7 @@ class StepScope:
     async def take_answer(self, question: str, call: str) -> bool:
         """Return whether an earlier process has stored the answer to a question about a call of this step.
 
-        One that waits still is closed: what the call may do is decided without an answer.
+        A question that still waits is closed: the permission of the call is decided without an answer.
         """
         rows = self._run.rows_below(call, "human") if self.may_have_rows else ()
         row = next((row for row in rows if row.key == question), None)
@@ -318,7 +318,7 @@ class StepScope:
         return any(row.startswith(f"{self.key}/model.") for row in rows[rows.index(key) + 1 :])
 
     def count_nested(self, key: str) -> None:
-        """Count what was spent inside a call whose result the journal has."""
+        """Count the usage inside a call whose result the journal has."""
         for row in self._run.rows_below(key):
             for tally in self._tallies:
                 if row.kind == "model" and row.paid_calls:
@@ -349,7 +349,7 @@ class StepScope:
         """Ask a person as a journaled effect with the input `effect_input`.
 
         Returns:
-            The answer. For an approval also the outcome `nobody`, which is not recorded.
+            The answer. For an approval also the outcome `nobody`, which is never recorded.
 
         Raises:
             WaitingForPerson: The question is stored and waits.

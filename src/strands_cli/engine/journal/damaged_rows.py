@@ -1,4 +1,4 @@
-"""Rows for those who only look at a run: what of a row is damaged is left out, and named."""
+"""Rows for those who only look at a run: damaged parts of a row are left out, and named."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DECODER = json.JSONDecoder()
 
 
 def json_value(text: Any) -> Any:
-    """Return what a text means as `json.loads` does, in half the time where no space is around it, as in our own."""
+    """Return the value of a JSON text as `json.loads` does, in half the time for a text without space around it."""
     try:
         value, end = _DECODER.raw_decode(text)
     except (ValueError, TypeError):
@@ -50,7 +50,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 def json_text(value: Any) -> str:
     """Return JSON; half a surrogate pair, which UTF-8 has no form for, becomes an escape."""
-    if not value and value in (None, {}):  # half of what a run writes
+    if not value and value in (None, {}):  # half of a run's values
         return "null" if value is None else "{}"
     text = _ENCODER.encode(value)
     if text.isascii():
@@ -63,7 +63,7 @@ def json_text(value: Any) -> str:
 
 
 _KINDS, _STATUSES = frozenset(get_args(RowKind)), frozenset(get_args(RowStatus))
-# The types of what a row keeps beside its output, as far as anything is done with it but to show it.
+# The types of the fields of a row beside its output, as far as they are used for more than to be shown.
 _TEXTS = ("agent", "model", "request", "error", "error_code", "decision", "rule", "distribution", "engine", "stopped")
 _TEXTS_OF_QUESTIONS = ("kind", "prompt", "context", "pattern", "default")
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -77,7 +77,7 @@ _LATEST = 253402300799
 
 
 class ReadableRow(StoredRow):
-    """A row with what of it can be read."""
+    """A row with its readable parts."""
 
     # A list that the reading of the output appends to: if that held the row, each row would be a cycle of references,
     # which stays in memory with its texts until the collector runs.
@@ -87,7 +87,7 @@ class ReadableRow(StoredRow):
 
     @property
     def damage(self) -> str | None:
-        """What cannot be read, and why; None where all that was read is sound."""
+        """The unreadable parts, and why; None where all read parts are sound."""
         return "; ".join(self._found) or None
 
 
@@ -116,7 +116,7 @@ def readable_row(columns: Sequence[Any], read_output: Callable[[], Any]) -> Row:
 
 
 def damage_of(row: Row) -> str | None:
-    """Return what of a row cannot be read, as far as it has been read."""
+    """Return the unreadable parts of a row, as far as it has been read."""
     return getattr(row, "damage", None)
 
 
@@ -180,14 +180,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_time(value: Any) -> bool:
-    # What is not finite is in no range.
+    # An infinite value is in no range.
     return isinstance(value, (int, float)) and 0 <= value <= _LATEST
 
 
-# Rows as the columns that journals store: the texts of what is written, and the row of what was read.
+# Rows as the columns that journals store: the texts to write, and the row from the read columns.
 
 
-# An output that is larger is stored beside its row, and read only when it is asked for.
+# A larger output is stored beside its row, and read only on demand.
 LARGE_OUTPUT_BYTES = 64 * 1024
 
 
@@ -213,7 +213,7 @@ def row_of(
         columns: key, kind, status, digest, attempt, output, the name of a large output, usage, cost, detail,
             started_at, ended_at, position.
         read_output: Returns the decoded output.
-        is_tolerant: Whether what is damaged is left out, and named by the row's `damage`.
+        is_tolerant: Whether damaged parts are left out, and named by the row's `damage`.
         is_lazy: Whether the output is decoded when it is first read.
 
     Raises:

@@ -62,7 +62,7 @@ def whole_of(run_id: str) -> str | None:
 
 
 def without_parts(runs: Iterable[AnyRun]) -> list[AnyRun]:
-    """Return runs without those that are parts of one among them."""
+    """Return runs without the parts of others among them."""
     runs = list(runs)
     wholes = {run.id for run in runs if run.command is not None}
     return [run for run in runs if not wholes or whole_of(run.id) not in wholes]
@@ -78,7 +78,7 @@ def newest_ids(ids: Iterable[str]) -> Sequence[str]:
     return [run for run in ids if not _TIMED.fullmatch(run) or run.startswith(second)]
 
 
-# What a row of a journal is about.
+# The kind of effect in a row of a journal.
 RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts", "row"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 
@@ -160,7 +160,7 @@ class StoredRow(Row):
     __hash__ = None  # type: ignore[assignment]  # as that of a row: details are mappings
 
 
-# What sets each field but the output; a loop over them takes a third of the time of `StoredRow(...)`.
+# The setters of each field but the output; a loop over them takes a third of the time of `StoredRow(...)`.
 _SETTERS = tuple(vars(Row)[one.name].__set__ for one in fields(Row) if one.name != "output")
 _set_decode = vars(StoredRow)["_decode"].__set__
 
@@ -205,7 +205,7 @@ class Journal(Protocol):
     """The journal of one run. A row is durable when `write` returns, and some time after `note`.
 
     That of a whole step may become durable later, at the latest before the next effect begins and before the run ends:
-    what happened in it has rows of its own.
+    the effects in it have rows of their own.
     """
 
     def row(self, key: str) -> Row | None:
@@ -288,8 +288,8 @@ class Answer:
 
     An answer with a `reason` rejects: the step of a gate then fails, and a tool call is denied. `is_typed` says that a
     person typed it at a terminal, which a call needs if a managed policy file asks. `grants` is the `call.grant` of the
-    question where the answer is meant for every call of that tool in the run. Where no person is asked, `by` is what
-    denies the call in their place, `--deny`, or empty. With `stays` the run itself waits for the default.
+    question where the answer is meant for every call of that tool in the run. Where no person is asked, `by` is the
+    option that denies the call in their place, `--deny`, or empty. With `stays` the run itself waits for the default.
     """
 
     outcome: Literal["answered", "waiting", "nobody", "stays"]
@@ -300,7 +300,7 @@ class Answer:
     grants: str = ""
 
     def stored(self) -> dict[str, str | bool]:
-        """Return what the journal stores of an answer."""
+        """Return the fields of an answer for the journal."""
         further: dict[str, str | bool | None] = {
             "reason": self.reason,
             "is_typed": self.is_typed or None,
@@ -322,15 +322,15 @@ class Human(Protocol):
         """Ask one question; the outcome says so if no person can be asked."""
 
 
-# The row of a run's artifacts: what was written, and the texts where the journal keeps them.
+# The row of a run's artifacts: the written files, and the texts where the journal keeps them.
 
 
-# The name of what was written in the detail of a row whose output are the texts.
+# The name of the written files in the detail of a row whose output are the texts.
 WRITTEN = "written"
 
 
 def row_of_artifacts(rows: Iterable[Row]) -> Row | None:
-    """Return the row of the artifacts of a run that has written them."""
+    """Return the row of the artifacts of a run, if it has written them."""
     return next((row for row in rows if row.kind == "artifacts" and row.status == "done"), None)
 
 
@@ -340,7 +340,7 @@ def keeps_texts(row: Row) -> bool:
 
 
 def written_of(row: Row) -> list[Mapping[str, Any]]:
-    """Return the `path`, `digest` and `size` of each file that was written; what is damaged is left out."""
+    """Return the `path`, `digest` and `size` of each written file; damaged entries are left out."""
     found = row.detail[WRITTEN] if keeps_texts(row) else row.output
     return [one for one in found if _is_artifact(one)] if isinstance(found, list) else []
 

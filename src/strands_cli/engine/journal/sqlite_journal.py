@@ -35,7 +35,7 @@ DATABASE = "journal.sqlite"
 OUTPUTS = "outputs"
 
 
-# The file of a journal without rows, and what a process leaves that dies while it makes one.
+# The file of a journal without rows, and the files that a process leaves if it dies while it makes one.
 
 
 FORMAT = 1
@@ -70,13 +70,13 @@ def cannot_make(directory: Path, error: OSError) -> RunRecordError:
 
 
 def remove_part(directory: Path) -> None:
-    """Remove what a process left that died while it made the journal; raise where that is whole."""
+    """Remove the files of a process that died while it made the journal; raise where that is whole."""
     database = directory / DATABASE
     if database.exists() and not is_part(database):
         with contextlib.closing(sqlite3.connect(database)) as connection:
             if connection.execute("PRAGMA user_version").fetchone() != (0,):
                 raise cannot_make(directory, FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)))
-    for part in directory.glob(f"{DATABASE}*"):  # what SQLite has beside it too: it would read it into the new one
+    for part in directory.glob(f"{DATABASE}*"):  # SQLite's other files too: it would read them into the new one
         part.unlink()
 
 
@@ -173,7 +173,7 @@ class SqliteJournal:
         self._lock = lock
         self._pending: list[tuple[tuple[Any, ...], asyncio.Future[None] | None]] = []
         self._newest: dict[str, Row] = {}  # pending rows by key
-        self._ahead: dict[str, Sequence[Any]] = {}  # columns of rows that have been read ahead, by key
+        self._ahead: dict[str, Sequence[Any]] = {}  # columns of rows read ahead, by key
         self._ahead_at_once = 1
         self._flush_scheduled = False
         self._broken: RunRecordError | None = None
@@ -239,7 +239,7 @@ class SqliteJournal:
         return cls(directory, connection, lock)
 
     def row(self, key: str) -> Row | None:
-        """Return the newest row of this key, also one that is pending."""
+        """Return the newest row of this key, also a pending one."""
         if key in self._newest:
             return self._newest[key]
         if self._kinds is not None and key not in self._kinds:
@@ -248,7 +248,7 @@ class SqliteJournal:
         return self._read_row(found) if found else None
 
     def tolerant(self) -> SqliteJournal:
-        """Return it for those who only look: its rows have what can be read of them, and `damage_of` tells the rest."""
+        """Return it for those who only look: its rows have their readable parts, and `damage_of` tells the rest."""
         reader = copy.copy(self)
         reader._is_tolerant, reader._ahead = True, {}
         return reader
@@ -437,7 +437,8 @@ class SqliteJournal:
             except sqlite3.OperationalError:
                 if not self._is_tolerant:
                     raise
-                # A text that is not UTF-8 must not hide the other rows; where that is not the reason, it fails again.
+                # A text in another encoding than UTF-8 must not hide the other rows; where that is not the reason, it
+                # fails again.
                 return self._query_any_text(query, parameters)
 
     def _query_any_text(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -83,7 +83,7 @@ def _conclude(run: Run, config: EvaluatorConfig, names: dict[str, Any], *, by_pe
 async def _iterate(
     run: Run, config: EvaluatorConfig, index: int, message: str | None, names: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write one draft and ask for its evaluation; return what later templates may use."""
+    """Write one draft and ask for its evaluation; return the names for later templates."""
     producer = AgentStep(agent=config.producer, input=message)
     draft = (await run.step(f"iterations.{index}.producer", producer, names)).response
     names = {**names, "draft": draft, "iteration": index + 1}

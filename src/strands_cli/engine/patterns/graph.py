@@ -65,7 +65,7 @@ class WaitingNodes:
         return True
 
     def _open_after(self, nodes: list[str]) -> None:
-        """Open nodes and all that they lead to; what open nodes lead to is open already."""
+        """Open nodes and all that they lead to; the followers of open nodes are open already."""
         self._open |= {*nodes, *reached_from(nodes, self._config.followers, beyond=self._open)}
 
     def _blocks(self, node: str) -> bool:
@@ -111,10 +111,10 @@ class _Walk:
     """One walk through a graph.
 
     Attributes:
-        names: What the templates of the next nodes may use.
+        names: The names for the templates of the next nodes.
         visits: How often each node has begun.
         origins: The node that led to each node last.
-        last: The node that has finished last; of those that ran together the last in the file.
+        last: The last finished node; of those that ran together the last in the file.
         finished: The keys of the nodes before the next ones, wave after wave.
     """
 

@@ -1,4 +1,4 @@
-"""What runs a pattern: a coroutine function over `Run`, for each of the core's in a file of its own here."""
+"""The functions that run patterns: coroutine functions over `Run`, for each of the core's in a file of its own here."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ Pattern = Callable[[Run, Any], Awaitable[dict[str, Any]]]
 
 
 def function_of(pattern: PatternModel) -> Pattern:
-    """Return what runs a pattern."""
+    """Return the function that runs a pattern."""
     runs = type(pattern).runs
     return cast(Pattern, import_named(runs) if isinstance(runs, str) else runs)

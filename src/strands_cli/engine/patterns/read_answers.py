@@ -1,4 +1,4 @@
-"""Answers to patterns that say what is asked in another form, as models without tools write them."""
+"""Answers to patterns in another form than the asked one, as models without tools write them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_answer(schema: Mapping[str, Any] | None, answer: Any) -> Any:
 
 
 def as_evaluation(answer: Any) -> Any:
-    """Read a score that is text, lists that are none, and a single text for a list."""
+    """Read a score in text, other values for lists, and a single text for a list."""
     if not isinstance(answer, Mapping):
         return answer
     return {name: _part(name, value) for name, value in answer.items() if value is not None}

@@ -62,7 +62,7 @@ def names_for(
     places: Mapping[str, int],
     done: Mapping[str, StepResult],
 ) -> dict[str, Any]:
-    """Return what a task's templates may use: only what it waits for, whichever other tasks are faster."""
+    """Return the names for a task's templates: only those it waits for, whichever other tasks are faster."""
     seen = {name: done[name] for name in sorted(reached(task.id, deps), key=places.__getitem__)}
     return {**gate_answer((tasks[name] for name in seen), seen), "tasks": seen}
 

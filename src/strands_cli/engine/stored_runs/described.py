@@ -1,4 +1,4 @@
-"""What the journal of a stored run says about the run itself, and how a person names a run."""
+"""The facts of a stored run in its journal, and how a person names a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def named_run(name: str, known: Collection[str], place: StorePlace, newest: Call
 
     Args:
         known: The ids of all runs of the store.
-        newest: Returns the id of the newest run, in a list that is empty if there is none.
+        newest: Returns the id of the newest run, in an empty list if there is none.
 
     Raises:
         RunRecordError: No run has this name, or several have it.
@@ -89,7 +89,7 @@ def run_of(journal: StoredJournal) -> StoredRun:
 
 
 def damaged_facts(journal: StoredJournal, error: Exception) -> RunRecordError:
-    """Return the error for what is not in the rows of a run, where it has a form that nothing here writes."""
+    """Return the error for facts of a run in a form that nothing here writes."""
     return RunRecordError(
         f"the facts of the run in {journal.record} are damaged: {type(error).__name__}: {error}",
         fix=f"what it did cannot be used any more; remove it: strands runs delete {journal.run_id}",

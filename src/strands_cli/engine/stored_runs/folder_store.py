@@ -51,10 +51,10 @@ class FolderChanges:
         self._is_worked_on = False
 
     def state(self) -> tuple[object, int, bool]:
-        """Return what differs after each change, in any store: the files, and whether a process works on the run.
+        """Return a value that each change changes, in any store: the files, and whether a process works on the run.
 
-        What was written a moment before a look may count again at the next one, so such a look has its time too.
-        Takes some 10 microseconds, and 100 while a process works on the run.
+        A change a moment before a look may count again at the next one, so such a look has its time too. Takes some 10
+        microseconds, and 100 while a process works on the run.
 
         Raises:
             RunRecordError: The run has been deleted.
@@ -62,14 +62,14 @@ class FolderChanges:
         files, newest = self._files()
         now = time.time_ns()
         found = files, now if now - newest < _STEP_NS else 0
-        # A process that begins to work on a run writes at once; one that is killed writes nothing.
+        # A process that begins to work on a run writes at once; a killed one writes nothing.
         if found != self._seen or self._is_worked_on:
             self._is_worked_on = is_run_held(self._directory, wait_s=0)
         self._seen = found
         return *found, self._is_worked_on
 
     def _files(self) -> tuple[tuple[object, ...], int]:
-        """Return what tells one state of the journal's files from another, and when the newest was written."""
+        """Return a value that tells states of the journal's files apart, and the time of the newest."""
         try:
             database = (self._directory / DATABASE).stat()
         except OSError as error:
@@ -85,9 +85,9 @@ class FolderChanges:
         return tuple(states), max(written for _, _, written in states)
 
 
-# The index of runs that have ended: a cache of what a list shows of them, so that no journal is opened for it.
+# The index of ended runs: a cache of their lines in a list, so that no journal is opened for it.
 #
-# An entry counts only while the journal is the very file that was read: the same inode, times and size, and no
+# An entry counts only while the journal is the very same file: the same inode, times and size, and no
 # write-ahead log beside it. Whatever is wrong with the index, the journals are read in its place.
 
 
@@ -111,7 +111,7 @@ SELECT name, journal, workflow, pattern, file, status, started_at, ended_at, rea
 WHERE typeof(started_at) = 'real'
 """
 _WRITE = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# What another process holds, an unwritable directory and a damaged file are all the same here.
+# A file held by another process, an unwritable directory and a damaged file are all the same here.
 _UNUSABLE = (sqlite3.Error, OSError, ValueError)
 
 
@@ -121,7 +121,7 @@ class RunIndex:
     def __init__(self, runs_dir: Path, now_ns: Callable[[], int] = time.time_ns) -> None:
         self._runs_dir, self._now_ns = runs_dir, now_ns
         self._known: dict[str, tuple[Any, ...]] = {}
-        self._seen: dict[str, str] = {}  # the journals of runs that are to be read, as they were before
+        self._seen: dict[str, str] = {}  # the journals of runs still to be read, as they were before
         self._read: list[tuple[Any, ...]] = []
         self._is_damaged = False
         try:
@@ -137,7 +137,7 @@ class RunIndex:
         self._gone = set(self._known)
 
     def find(self, name: str) -> StoredRun | None:
-        """Return a run that is known to have ended, or None: its journal must be read."""
+        """Return an ended run of the index, or None: its journal must be read."""
         self._gone.discard(name)
         found = self._known.get(name)
         now = _journal_at(f"{self._runs_dir}/{name}")
@@ -148,14 +148,14 @@ class RunIndex:
         return None
 
     def note(self, run: StoredRun) -> None:
-        """Keep a run that has been read, if it has ended and its journal has not changed while it was read."""
+        """Keep a run, if it has ended and its journal did not change during the reading."""
         before = self._seen.get(run.id)
         if run.status in ENDED and before is not None and before == self._settled(run.record):
             values = (run.workflow, run.pattern, run.file, run.status, run.started_at)
             self._read.append((run.id, before, *values, run.ended_at, run.reason, run.worked_s))
 
     def save(self) -> None:
-        """Write what is new, and forget runs that are gone; an index that cannot be written stays as it is."""
+        """Write new entries, and forget deleted runs; an index that cannot be written stays as it is."""
         if len(self._read) < (1 if self._known else LEAST) and not self._gone:
             return
         with contextlib.suppress(*_UNUSABLE):
@@ -167,7 +167,7 @@ class RunIndex:
                 connection.executemany(_WRITE, self._read)
 
     def _settled(self, directory: str) -> str | None:
-        """Return what tells a journal from its earlier states; None for one that was written a moment ago."""
+        """Return a value that tells a journal from its earlier states; None for one written a moment ago."""
         now = _journal_at(directory)
         newest = max(map(int, now.split()[1:3])) if now else 0
         return now if newest <= self._now_ns() - SETTLED_NS else None
@@ -182,9 +182,9 @@ def forget_run(directory: Path) -> None:
 
 
 def _journal_at(directory: str) -> str | None:
-    """Return what tells a journal from every other and from its earlier states; None while it may be written."""
+    """Return a value that tells a journal from others and its earlier states; None while it may be written."""
     path = f"{directory}/{DATABASE}"
-    # First the log: what ends between the two looks has changed the file by then.
+    # First the log: a write that ends between the two looks has changed the file by then.
     if os.path.exists(f"{path}-wal"):  # noqa: PTH110 - a path object for each of thousands of runs costs more
         return None
     try:
@@ -207,19 +207,19 @@ def _opened(runs_dir: Path, mode: str) -> Iterator[sqlite3.Connection]:
     address = f"{path.absolute().as_uri()}?mode={'ro' if mode == 'ro' else 'rw'}"
     with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_WAIT_S)) as connection:
         if mode != "ro":
-            # What is deleted is overwritten.
+            # Deleted rows are overwritten.
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
         yield connection
 
 
-# The journal is imported where one is opened: a list of runs that have ended opens none.
-# How often is looked whether a run has changed.
+# The journal is imported where one is opened: a list of ended runs opens none. How often is looked whether a run has
+# changed.
 LOOK_S = 0.1
 
 
 class FolderStore:
-    """The runs in one directory; see `RunStore` for what the methods promise."""
+    """The runs in one directory; the methods are described at `RunStore`."""
 
     def __init__(self, directory: Path, now_ns: Callable[[], int] = time.time_ns) -> None:
         self.place = StorePlace(directory)
@@ -377,7 +377,7 @@ def session_facts(folder: Path | None = None, worker: str = "") -> dict[str, Any
 
     Args:
         folder: Where it works on the run, so that people see it too; None where it does not change the run.
-        worker: The id of the worker that this process is; empty for one that is none.
+        worker: The id of the worker that this process is; empty for another process.
     """
     facts = {"pid": os.getpid(), "pid_started": _own_start(os.getpid()), "host": platform.node()}
     return facts if folder is None else {**facts, **place_facts(folder, worker)}

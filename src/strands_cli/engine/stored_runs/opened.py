@@ -25,10 +25,10 @@ def hide_secrets_of(journal: StoredJournal) -> None:
 
 
 def stored_redactor(journal: Journal) -> Redactor:
-    """Return the redactor of a stored run's secrets that are in variables and files, and of the keys of providers.
+    """Return the redactor of a stored run's secrets in variables and files, and of the keys of providers.
 
     The journal names them; it runs no program and reads no workflow. It hides personal data if the workflow, or a
-    workflow that is a tool of it, asks for that.
+    workflow among its tools, asks for that.
     """
     values = Redactor(_values(journal), personal=bool(journal.get("hides_personal_data")))
     return values.union(Redactor.of_environment(os.environ))

@@ -19,8 +19,8 @@ def store_at(place: StorePlace) -> RunStore:
     """Return the store of a place; a directory need not exist.
 
     Raises:
-        UsageError: No store has addresses of this form, or its address names a secret that has no value.
-        NotEquipped: What opens it is not installed.
+        UsageError: No store has addresses of this form, or its address names a secret without a value. NotEquipped: Its
+            distribution is not installed.
         RunRecordError: It cannot be reached or used.
     """
     if place.directory is not None:
@@ -38,21 +38,21 @@ def store_at(place: StorePlace) -> RunStore:
 
 
 def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
-    """Return what opens the store of an address, and the whole address, which must not be shown.
+    """Return the opener of the store of an address, and the whole address, which must not be shown.
 
     Raises:
-        UsageError: No store has addresses of this form, or its address names a secret that has no value.
-        NotEquipped: What opens it is not installed.
+        UsageError: No store has addresses of this form, or its address names a secret without a value. NotEquipped: Its
+            distribution is not installed.
     """
     return _imported(_part_of(place)), _whole_address(place.address)
 
 
 def require_opener(place: StorePlace) -> None:
-    """Check that what opens the store of an address is installed, without importing it.
+    """Check that the opener of a store's address is installed, without importing it.
 
     Raises:
         UsageError: No store has addresses of this form.
-        NotEquipped: What opens it is not installed.
+        NotEquipped: Its distribution is not installed.
     """
     _part_of(place)
 

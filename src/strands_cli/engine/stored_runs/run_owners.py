@@ -1,4 +1,4 @@
-"""What stored runs may belong to: others than this process continue them, such as the workers of a queue."""
+"""Owners of stored runs, which continue them in place of this process, such as the workers of a queue."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def while_held(journal: StoredJournal, work: Coroutine[Any, Any, Result]) 
 
 
 async def _reason(journal: StoredJournal) -> HoldLost:
-    """Return why work on a run was stopped: a store that is lost refuses to store anything of it."""
+    """Return why work on a run was stopped: a lost store refuses to store anything of it."""
     try:
         await journal.store()
     except RunRecordError as error:
@@ -104,37 +104,37 @@ async def _reason(journal: StoredJournal) -> HoldLost:
     return hold_lost
 
 
-# The fact of a journal that has the name of the owner.
+# The fact of a journal with the name of the owner.
 BELONGS_TO = "belongs_to"
 # Whatever the owner, nothing is left to continue; or the run is only the pattern of others.
 _ENDED = ("completed", "cancelled", "scheduled")
 
 
 class RunOwner(Protocol):
-    """What an entry point of the group `strands_cli.owners` names: it continues the runs that have its name.
+    """The object behind an entry point of the group `strands_cli.owners`: it continues the runs with its name.
 
-    All methods raise `RunRecordError` where they cannot reach what they need.
+    All methods raise `RunRecordError` where they cannot reach their store or service.
     """
 
     def wait_again(self, journal: StoredJournal, act: Callable[[], None]) -> str:
         """Let a held run go on with its owner, and close its journal; return a line that says so to a person.
 
         Args:
-            act: Stores what a person has decided; it is called when it is certain that the owner can be reached.
+            act: Stores a person's decision; it is called when it is certain that the owner can be reached.
         """
 
     def leave(self, store: RunStore, run_id: str) -> None:
         """Take out a run that was cancelled."""
 
     def prepare(self, store: RunStore) -> list[str]:
-        """Make or update what the owner needs in a store; return what was done, one line each, if anything."""
+        """Make or update the owner's tables in a store; return the actions, one line each, if anything."""
 
     def check(self, store: RunStore) -> list[str]:
-        """Return what the owner has in a store that works, one line each; nothing in a store of another kind."""
+        """Return the facts of the owner in a working store, one line each; nothing in a store of another kind."""
 
 
 def owner_name(journal: StoredJournal) -> str | None:
-    """Return the name of the owner that continues a run; None for a run without one, or one that has ended."""
+    """Return the name of the owner that continues a run; None for a run without one, or an ended one."""
     name = journal.get(BELONGS_TO)
     return None if name is None or journal.get("status") in _ENDED else str(name)
 
@@ -144,11 +144,11 @@ def run_owner(name: str, wanted: str | None = None) -> RunOwner:
 
     Args:
         name: Its name.
-        wanted: What needs it where no run does, such as an option, for the message.
+        wanted: The option that needs it, where no run does, for the message.
 
     Raises:
         NotEquipped: It is not installed, or cannot be imported.
-        Denied: Two distributions claim the name, or policy or the lock does not admit the one that has it.
+        Denied: Two distributions claim the name, or policy or the lock does not admit it.
     """
     from strands_cli.parts.named_parts import imported_with_methods, part_named
 
@@ -164,7 +164,7 @@ def run_owner(name: str, wanted: str | None = None) -> RunOwner:
 
 
 def installed_owners() -> Iterator[tuple[str, RunOwner]]:
-    """Yield every owner that is installed, with its name.
+    """Yield every installed owner, with its name.
 
     Raises:
         NotEquipped: One cannot be imported.

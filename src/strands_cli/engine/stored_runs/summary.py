@@ -1,4 +1,4 @@
-"""What a stored run did: its answer, files, models, costs, decisions and effects, from its journal."""
+"""A stored run in summary: its answer, files, models, costs, decisions and effects, from its journal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EffectKind = Literal["step", "model", "tool", "gate", "question", "notes", "arti
 EffectStatus = Literal["done", "reused", "failed", "running", "waiting", "stopped"]
 
 Value = TypeVar("Value")
-# The status of an effect that has begun and is not done, by that of its run; in other runs no process works on it.
+# The status of an unfinished effect, by that of its run; in other runs no process works on it.
 _UNFINISHED: Mapping[RunStatus, EffectStatus] = {"running": "running", "waiting": "waiting"}
 
 
@@ -43,7 +43,7 @@ _UNFINISHED: Mapping[RunStatus, EffectStatus] = {"running": "running", "waiting"
 class EffectSummary:
     """One effect of a run; its answer is decoded when it is first asked for, since a run may have thousands.
 
-    Parts of a damaged row that have an odd form are left out.
+    Parts of a damaged row in an odd form are left out.
 
     Attributes:
         row: Its row in the journal.
@@ -130,7 +130,7 @@ class EffectSummary:
 
     @property
     def agent(self) -> str | None:
-        """The agent of a step that is done."""
+        """The agent of a finished step."""
         found = self._output.get("agent") if self.row.kind == "step" else None
         return found if isinstance(found, str) else None
 
@@ -170,20 +170,20 @@ class RunSummary:
     """A stored run as one value; its text and its JSON derive from it.
 
     Attributes:
-        run: What the list of runs has.
+        run: Its entry in the list of runs.
         response: The answer of a complete run.
         artifacts: The files that it wrote: `path`, `digest`, `size`.
         models: The models that answered.
-        spent: The calls, tokens and costs of the run; what it took over from another run is not counted.
+        spent: The calls, tokens and costs of the run; effects from another run are not counted.
         failed_calls: The calls that failed or were denied.
         effects: All effects, the calls of a turn in the order of its request.
         answers: The last answer of a model in each step, by the step's key.
         inputs: The inputs, without secrets.
         origin: The run that it reruns, and the key from which on.
-        corrections: For each `resume --spec`, what the corrected workflow changed.
+        corrections: For each `resume --spec`, the changes of the corrected workflow.
         python_tools: The tools that only a program can provide, each with its file.
         workflow_text: The text of the workflow file, without secrets.
-        refusals: Why workers have refused a run that is queued, by their names.
+        refusals: Why workers have refused a queued run, by their names.
         worked_on: Where the run was worked on; None before that.
         verdict: That of the evaluator on its last draft; None without one.
     """
@@ -212,7 +212,7 @@ class RunSummary:
 
     @property
     def unknown_ends(self) -> Mapping[str, int]:
-        """How many answers of models ended with a reason that is not known, by the reason."""
+        """How many answers of models ended with an unknown reason, by the reason."""
         found = (effect.row.detail.get(UNKNOWN_END_OF_ROW) for effect in self.effects if effect.row.kind == "model")
         return Counter(str(one) for one in found if one)
 
@@ -225,7 +225,7 @@ class RunSummary:
 
 
 def summary_of(journal: StoredJournal) -> RunSummary:
-    """Return what a run did; a damaged row of it has what can be read.
+    """Return the summary of a run; a damaged row of it has its readable parts.
 
     Raises:
         RunRecordError: The facts of the run, or all of its rows, cannot be read.
@@ -249,7 +249,7 @@ def summary_of(journal: StoredJournal) -> RunSummary:
 
 
 def _later_facts(journal: StoredJournal) -> dict[str, Any]:
-    """Return the facts of a run that are shown as they were given."""
+    """Return the facts of a run that are shown as given."""
     origin, corrections, given = (journal.get(name) for name in ("rerun_of", "corrections", "given"))
     refusals = (journal.get("refusals") or {}) if journal.get("status") == "queued" else {}
     try:

@@ -1,1 +1,1 @@
-"""What a stored run waits for, for people who are elsewhere: questions with commands that answer, and their hook."""
+"""The open questions of a stored run, for people who are elsewhere: with commands that answer, and their hook."""

@@ -68,7 +68,7 @@ class NoPerson:
 # Answers that one process stores for another, which works on the run and waits for the default of a question.
 
 
-# The fact of a run that is the answer to the question with the key behind it.
+# The fact of a run with the answer to the question whose key is behind it.
 _OFFERED = "offered_answer:"
 
 
@@ -94,7 +94,7 @@ def offered_answer(journal: Journal, key: str) -> Answer | None:
     return Answer("answered", **stored["answer"])
 
 
-# What a person decides about calls that did not end, or whose object is gone: redo, skip, give up.
+# A person's decisions about unfinished calls, or calls with a lost object: redo, skip, give up.
 
 
 def open_decisions(journal: Journal) -> list[Row]:
@@ -147,7 +147,7 @@ async def skip_call(journal: Journal, clock: Clock, call: Row, result: Any) -> N
 
 
 def _facts(call: Row) -> dict[str, Any]:
-    """Return what the row keeps of the call for those who look at the run."""
+    """Return the details of the call in its row for those who look at the run."""
     return {name: value for name, value in call.detail.items() if name not in (UNDECIDED, LOST)}
 
 
@@ -165,7 +165,7 @@ def give_up(journal: Journal, clock: Clock, calls: Iterable[Row]) -> str:
 
 
 async def decide_calls(journal: Journal, clock: Clock, decisions: Mapping[str, tuple[Any, ...]]) -> list[str]:
-    """Store what is decided about the cut-off calls of some tools; return the tool of each cut-off call of the run.
+    """Store the decisions about the cut-off calls of some tools; return the tool of each cut-off call of the run.
 
     Args:
         decisions: `redo`, `skip` with the result, or `fail`, by the name of the tool.
@@ -192,8 +192,8 @@ def store_worked(journal: Journal) -> None:
 def rows_before(journal: Journal, key: str, steps: Collection[str] = ()) -> list[Row]:
     """Return the rows that a new run from `key` on takes over: those finished earlier, without the steps around it.
 
-    The rows are marked as reused, since the other run has paid for them. A step that failed before its first effect
-    has no row; everything that is finished is before it.
+    The rows are marked as reused, since the other run has paid for them. A step that failed before its first effect has
+    no row; every finished one is before it.
 
     Args:
         steps: The keys of the workflow's steps.
@@ -213,7 +213,7 @@ def rows_before(journal: Journal, key: str, steps: Collection[str] = ()) -> list
     return [dataclasses.replace(row, detail={**row.detail, REUSED: True}) for row in before]
 
 
-# What a condition compares with to refuse; any other answer then approves.
+# The values of conditions that refuse; any other answer then approves.
 REFUSALS = ("rejected", "reject", "no", "n", "denied", "deny", "refused", "refuse", "cancel", "stop", "abort")
 
 # The reason of a run that waits, once every question is answered.
@@ -253,9 +253,9 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
 
 
 def final_refusal(journal: Journal) -> str | None:
-    """Return the key of the step that a person has refused and that has ended the run; only a new run asks again.
+    """Return the key of the step whose refusal by a person ended the run; only a new run asks again.
 
-    It is a gate, or a step that is one call of a tool. What an agent was refused, its model has answered.
+    It is a gate, or a step of one tool call. The model of an agent has answered a refusal.
     """
     if journal.get("status") != "failed":
         return None
@@ -295,7 +295,7 @@ def _instead(journal: Journal) -> str:
 
 
 def ways_to_answer(run_id: str, row: Row) -> list[list[str]]:
-    """Return the arguments of the commands that answer what a row waits for: one for each word that a gate knows."""
+    """Return the arguments of the commands that answer a row's question: one for each word that a gate knows."""
     if row.kind == "tool":
         choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
         return [["resume", run_id, *choice] for choice in choices]
@@ -310,7 +310,7 @@ def natural_answer(question: Row) -> str | None:
     """Return the answer with which a person approves a question, or None where only a text can answer it."""
     if question.detail.get("kind") == "approval":
         return "yes"
-    if question.detail.get("kind") == "interrupt":  # only the tool knows what a yes means there
+    if question.detail.get("kind") == "interrupt":  # only the tool knows the meaning of a yes there
         return None
     asked = stored_question(question)
     known = [word for word in asked.words if is_approval(word)]
@@ -339,7 +339,7 @@ def approving_text(question: Row, answer: str | None) -> str:
 
 
 def unknown_answer(question: Row, text: str) -> str | None:
-    """Return what to say of an answer that the workflow accepts but compares with no word, or None."""
+    """Return a note on an answer that the workflow accepts but compares with no word, or None."""
     asked = stored_question(question)
     if not asked.words or asked.only_words or meant_word(text, (*asked.words, asked.default or "")) is not None:
         return None
@@ -355,7 +355,7 @@ def _needed(asked: Question) -> str:
 
 
 def granted_tools(journal: Journal) -> set[str]:
-    """Return what answers in this run allow for all of its calls; rows of the run that it reruns do not count."""
+    """Return the tools that answers in this run allow; rows of the run that it reruns do not count."""
     answers = (row for row in journal.rows("human") if row.status == "done" and not row.detail.get(REUSED))
     return {row.output["grants"] for row in answers if "grants" in row.output}
 
@@ -371,13 +371,13 @@ async def give_answer(
     answer = dataclasses.replace(typed or Answer("answered"), text=text, reason=reason)
     output = answer.stored()
     await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))
-    if journal.get("status") == "waiting":  # what lists runs must not name a question that is answered
+    if journal.get("status") == "waiting":  # lists of runs must not name an answered question
         asked = ((row.key, str(row.detail.get("prompt", ""))) for row in open_questions(journal))
         left = [WaitingForPerson.for_answer(*one).message for one in asked]
         journal.put(reason="; ".join(left) or ANSWERED)
 
 
-# What a stored run waits for, as it is sent to a person who is elsewhere: questions with the commands that answer.
+# The open questions of a stored run, for a person who is elsewhere: with the commands that answer.
 
 
 _CUT_OFF = "it was running when the process ended: redo, skip or fail?"
@@ -391,7 +391,7 @@ def prompt_of(call: Row) -> str:
 
 
 def waiting_questions(journal: StoredJournal, redact: Callable[[str], str]) -> tuple[WaitingQuestion, ...]:
-    """Return what a run waits for; its texts are redacted, escaped and cut, so that they can be shown anywhere."""
+    """Return the open questions of a run; their texts are redacted, escaped and cut, to be shown anywhere."""
     rows = [*open_questions(journal), *open_decisions(journal)]
     return tuple(_question(row, journal, redact) for row in rows)
 

@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from strands_cli.secrets.redactor import Redactor
 
 
-# What a run may do from now on, chosen when it continues and stored with it.
+# The permissions of a run from now on, chosen when it continues and stored with it.
 
 
-# What a person may allow each time a run continues, with what a run has that began without it.
+# The permissions that a person may give each time a run continues, with the values of a run without them.
 _PERMISSIONS: Mapping[str, Any] = {"allow": [], "yes": False, "deny": False}
 
 
 def store_permissions(journal: Journal, request: RunRequest) -> bool:
-    """Store what is allowed from now on, so that the run has it again when it continues; its plan is its own then.
+    """Store the new permissions, so that the run has them when it continues; its plan is its own then.
 
     Returns:
-        Whether it differs from what was allowed before.
+        Whether they differ from the earlier ones.
     """
     options = journal.get("options") or {}
     now = {name: value for name, value in request.to_stored().items() if name in _PERMISSIONS}
@@ -75,7 +75,7 @@ async def observed_run(
 ) -> AsyncIterator[None]:
     """Notify the plugins that a run begins or continues, and of its status when this process stops to work on it.
 
-    A look at a run that is complete already is neither.
+    A look at a complete run is neither.
 
     Args:
         is_continued: Whether an earlier process has worked on the run.
@@ -103,7 +103,7 @@ async def observed_run(
 async def tell_of_questions(
     planned: Plan, journal: StoredJournal, redactor: Redactor, seconds: float = SECONDS
 ) -> None:
-    """Tell the plugins what a run waits for; one that fails or takes long is a warning, and changes nothing.
+    """Tell the plugins the open questions of a run; a failing or slow one is a warning, and changes nothing.
 
     Args:
         seconds: How long all of them may take together.
@@ -163,7 +163,7 @@ def _ended(
     text = None if error is None else _text(error, redactor)
     try:
         stored = ended_run(journal, redactor.text)
-    except StrandsCliError:  # a store that is lost: what this process knows is still reported
+    except StrandsCliError:  # a lost store: the facts known to this process are still reported
         stored = RunEnded(journal.run_id, planned.spec.name, "running", str(journal.place))
     status = _status(stored.status, error)
     return dataclasses.replace(stored, status=status, error=text, seconds=seconds, watched=hooks.watched)
@@ -197,10 +197,10 @@ async def explain_stop(
 
 
 def way_after_denial(journal: StoredJournal, retry: Sequence[str] = ()) -> str:
-    """Return the command that does what was denied; where only a rule denies it, after a change of that rule.
+    """Return the command that makes the denied calls; where only a rule denies them, after a change of that rule.
 
-    A step whose model, or what follows it, has read that the call was denied is done in a new run. A part of a run is
-    run again with the others that failed.
+    A step is done in a new run, if its model or a later step has read that the call was denied. A part of a run is run
+    again with the others that failed.
 
     Args:
         retry: The command that runs failed parts again; without one, that which shows the whole is named.
@@ -223,7 +223,7 @@ def way_after_denial(journal: StoredJournal, retry: Sequence[str] = ()) -> str:
 
 
 def tools_to_allow(journal: StoredJournal) -> list[str]:
-    """Return what `--allow` must name for the calls which a run was denied without a person."""
+    """Return the names for `--allow` for the calls that were denied in a run without a person."""
     return _allowed_by(_without_person(_denied_calls(journal)[0]))
 
 
@@ -275,7 +275,7 @@ def _step_in_new_run(journal: StoredJournal, calls: Sequence[Row]) -> str | None
 
 
 def _is_known(journal: StoredJournal, call: Row) -> bool:
-    """Return whether a model has read that a call was denied, or what it is a part of is done."""
+    """Return whether a model has read that a call was denied, or an effect around it is done."""
     parts = call.key.split("/")[:-1]
     around = [journal.row("/".join(parts[: number + 1])) for number in range(len(parts))]
     if any(row is not None and row.status == "done" for row in around):
