@@ -75,7 +75,7 @@ class SharedModel(Model):
         return await self._model.count_tokens(*args, **kwargs)
 
     def structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what the model returns."""
+        """Return the result of the model."""
         return self._model.structured_output(*args, **kwargs)
 
     def stream(self, *args: Any, **kwargs: Any) -> Any:

@@ -83,7 +83,7 @@ def place_of_max_tokens(plan: Plan, agent_id: str) -> str:
     return f"{key} ({where.file}:{where.line}:{where.column})"
 
 
-# What the runs of one process share: models with their connections, values of secrets, recordings, and limits.
+# The shared parts of the runs of one process: models with their connections, values of secrets, recordings, and limits.
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,16 @@ class PlanSecrets:
 
 
 class SharedRuns:
-    """Holds what runs of one event loop need only once; `app.shared_runs` makes it and closes it after them.
+    """The parts that runs of one event loop need only once; `app.shared_runs` makes it and closes it after them.
 
     Each run has its own tools, MCP servers, conversations and journal. A model whose settings a tool changes becomes
     the run's own.
 
     Attributes:
-        budget: What all runs may spend together; None for no limit.
+        budget: The limit of all runs together; None for no limit.
         provider_limits: How often they may ask each provider.
         worker: The id of the worker whose runs they are; empty for runs of no worker.
-        retry: The words of the command that runs those of them again that failed; empty for runs of their own.
+        retry: The words of the command that runs failed ones again; empty for runs of their own.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class SharedRuns:
         self._secrets[id(plan.spec)] = plan, await secrets_of(plan)
 
     async def secrets(self, plan: Plan) -> PlanSecrets:
-        """Return the secrets of a plan; those of a plan that is not known are read now.
+        """Return the secrets of a plan; those of an unknown plan are read now.
 
         Raises:
             NotEquipped: A secret has no value.
@@ -219,11 +219,11 @@ async def opened_runs(
     worker: str = "",
     retry: Sequence[str] = (),
 ) -> AsyncIterator[SharedRuns]:
-    """Yield what runs share, and close it after them.
+    """Yield the shared parts of runs, and close them afterwards.
 
     Args:
         plans: Plans whose secrets are read now.
-        warn: Receives a line for each connection that cannot be closed: what the runs did is valid all the same.
+        warn: Receives a line for each connection that cannot be closed: the results of the runs are valid all the same.
         worker: See `SharedRuns`, as for `retry`.
 
     Raises:
@@ -269,7 +269,7 @@ def redactor_of(plan: Plan) -> Redactor:
 class Workers:
     """The engine's two ports for agents and tools, and their resources; `redactor` hides the run's secrets.
 
-    `inner` are the workers of workflows that are tools of this one.
+    `inner` are the workers of the workflows among its tools.
     """
 
     agents: SdkAgentRunner
@@ -307,9 +307,8 @@ async def assemble(
     """Load every tool and model of a plan before its first effect.
 
     Args:
-        workspace: What file tools may touch.
-        shared: What the run shares with others.
-        request: Has the Python objects of a program that are tools, and what it gives to the tools of this run.
+        workspace: The folders that file tools may touch. shared: The shared parts of runs. request: Has the Python
+            objects of a program that are tools, and its values for the tools of this run.
         tell: Is called for a slow import of a plugin.
         is_typed: Whether a person makes the calls by hand.
 
@@ -331,7 +330,7 @@ async def assemble(
 
 @dataclass(frozen=True, slots=True)
 class _Assembly:
-    """What a workflow shares with the workflows that are its tools: models, secrets by file, and loading."""
+    """The shared parts of a workflow and the workflows among its tools: models, secrets by file, and loading."""
 
     shared: SharedRuns
     secrets: PlanSecrets
@@ -340,7 +339,7 @@ class _Assembly:
     is_typed: bool
 
     async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:
-        """Return the workers of a workflow and of the workflows that are its tools; `below` if it is a tool itself."""
+        """Return the workers of a workflow and of those among its tools; `below` if it is a tool itself."""
         inner: dict[str, Workers] = {}
         try:
             for own in workflows_in(plan.called()).values():

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def typed_rules(rules: Sequence[Rule]) -> list[Rule]:
-    """Return the rules for a call by hand: what is denied stays denied, what a managed file asks is asked."""
+    """Return the rules for a call by hand: denials stay, and a managed file's questions are asked."""
     strict = [rule for rule in rules if rule.effect == "deny" or (rule.effect == "ask" and rule.level == "managed")]
     return [*strict, Rule("allow", "*", "command line", "typed by hand")]
 
@@ -82,14 +82,14 @@ async def execute_plan(
     open_journal: Callable[[SharedRuns], StoredJournal],
     shared: SharedRuns | None = None,
 ) -> RunResult:
-    """Execute a plan from its first effect that is not done.
+    """Execute a plan from its first unfinished effect.
 
     Args:
         open_journal: Called when everything is loaded, so that a run that cannot start leaves no journal.
-        shared: What the run shares with others of this event loop.
+        shared: The shared parts of runs of this event loop.
 
     Raises:
-        StrandsCliError: The run could not start or complete; what it did is in its journal.
+        StrandsCliError: The run could not start or complete; its effects are in its journal.
     """
     require_runnable(planned)
     clock = SystemClock()
@@ -147,10 +147,9 @@ def _start(
     shared: SharedRuns,
     redactor: Redactor,
 ) -> tuple[StoredJournal, bool]:
-    """Store what this start of the run adds: where `stop` finds the process, and the calls that a person allows.
+    """Store the facts of this start of the run: where `stop` finds the process, and the calls that a person allows.
 
-    Returns:
-        The journal, which is closed at the end, and whether an earlier process has worked on the run.
+    Returns: The journal, closed at the end, and whether an earlier process has worked on the run.
     """
     stack.callback(journal.close)
     is_continued = journal.get("pid") is not None

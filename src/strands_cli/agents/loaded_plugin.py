@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 class LoadedPlugin(Protocol):
-    """A plugin that is loaded in this process, until it is closed; `load_plugin` makes it.
+    """A plugin loaded in this process, until it is closed; `load_plugin` makes it.
 
     A call is a pair: the name of a tool, and its input.
     """
@@ -53,7 +53,7 @@ class LoadedPlugin(Protocol):
         """Let a plain Strands agent make the calls, without any code of strands-cli around the tools; ids as above."""
 
     async def close(self) -> list[str]:
-        """Close tools that have state; return the problems, one line each."""
+        """Close tools with state; return the problems, one line each."""
 
 
 async def load_plugin(
@@ -75,7 +75,7 @@ async def load_plugin(
 
 
 async def describe_plugin(module: ModuleType, attribute: str | None) -> tuple[str, list[Mapping[str, Any]]]:
-    """Return the kind of what an entry point names, one of `Manifest.KINDS`, and the specs of its tools.
+    """Return the kind of an entry point's object, one of `Manifest.KINDS`, and the specs of its tools.
 
     A class whose methods are the tools is described without an instance, which may need a configuration.
 

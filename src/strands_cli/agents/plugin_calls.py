@@ -43,7 +43,7 @@ _STEP = "call"
 
 
 class CalledPlugin:
-    """A `LoadedPlugin` on the SDK: the tools as their author made them, and what to close at the end."""
+    """A `LoadedPlugin` on the SDK: the tools as their author made them, and the functions to call at the end."""
 
     def __init__(self, config: Mapping[str, Any], secrets: Mapping[str, str]) -> None:
         self._config = config
@@ -132,7 +132,7 @@ class CalledPlugin:
         return model.results
 
     async def close(self) -> list[str]:
-        """Close tools that have state; return the problems, one line each."""
+        """Close tools with state; return the problems, one line each."""
         return await close_all(self._closers)
 
     def _planned(self, name: str) -> PlannedTool:
@@ -145,7 +145,7 @@ class CalledPlugin:
         return Contract({"root": str(root), "mounts": {}, "protected": []}, self._secrets)
 
     def _plain(self) -> list[Any]:
-        """Return what an author would give a plain agent: each tool of the SDK, else the module with its functions."""
+        """Return an author's tools for a plain agent: each tool of the SDK, else the module with its functions."""
         made_of = [raw.made_of for raw in self._raw.values()]
         tools: list[Any] = [one for one in made_of if isinstance(one, AgentTool)]
         return tools if len(tools) == len(made_of) else [*tools, self._module]

@@ -1,4 +1,4 @@
-"""What a plugin that is loaded by itself has and answers, as values without the SDK."""
+"""The tools and answers of a plugin loaded by itself, as values without the SDK."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PluginTool:
 
     @property
     def claims(self) -> Mapping[str, Any]:
-        """What it states of itself under `strands_cli`: limits, confirmation, capabilities."""
+        """Its claims under `strands_cli`: limits, confirmation, capabilities."""
         return json_object(self.spec.get("strands_cli"))
 
     @property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from strands_cli.toolref import ToolRef
 
 
-# Which adoption files count for a command, and what an installed tool's name does to an adopted one of that name.
+# The adoption files that count for a command, and the rule for an installed and an adopted tool of one name.
 
 
 def adoption_files(
@@ -76,7 +76,7 @@ def _outdone(record: ToolRecord, owner: str) -> ToolRecord:
 
 
 def discover_catalog(path: Sequence[str] | None = None, project: str | os.PathLike[str] | None = None) -> Catalog:
-    """Read what every installed tool distribution declares, and what was adopted, importing none of them.
+    """Read the declarations of every installed tool distribution, and the adopted tools, importing none of them.
 
     Args:
         path: Directories to scan, in order of precedence; `sys.path` without the current directory by default, and
@@ -193,7 +193,7 @@ class Catalog:
 
         Args:
             ref: The reference.
-            suggests: Whether what an unknown name may mean is looked for, which takes milliseconds.
+            suggests: Whether to look for the meaning of an unknown name, which takes milliseconds.
 
         Raises:
             InvalidInput: The name is unknown, ambiguous or of another version; `error.findings` has the reason.

@@ -20,7 +20,7 @@ from strands_cli.default_parts import COMMANDS, is_part_name, owner_by_name
 from strands_cli.texts.unicode_safety import printable
 
 # A distribution with several commands has a line for each in this file of its package: `{"name": "One line."}`. It may
-# also say there what to write for an option that no command has: `{"--option": "One line."}`.
+# also have advice there for an option that no command has: `{"--option": "One line."}`.
 FILE_NAME = "strands_commands.json"
 MAX_BYTES = 65_536
 MOST_CHARACTERS = 160
@@ -57,7 +57,7 @@ def installed_commands(prefix: str = "") -> list[CommandName]:
 
 
 def advice_on_option(option: str) -> str | None:
-    """Return what an installed distribution with commands says to write for an option; None if none knows it."""
+    """Return the advice of an installed distribution with commands on an option; None if none knows it."""
     scan = scan_installed()
     for distribution, copies in sorted(scan.records.items()):
         directory, record = copies[0]

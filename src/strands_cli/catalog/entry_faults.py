@@ -1,4 +1,4 @@
-"""What is surely wrong with an entry point, in the words that every command has for it."""
+"""The certain faults of an entry point, in the words that every command has for them."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def no_module(
 
 
 def other_name(name: str, called: str | None, where: Where) -> Finding:
-    """Report a tool that has another name than its entry point."""
+    """Report a tool with another name than its entry point."""
     message = f"the entry point is named '{name}', but its tool is named '{called}'"
     return Finding(MANIFEST_UNTRUE, message, where, "give both the same name")
 
 
 def unreadable(module: str, error: SourceError, file: str) -> Finding:
-    """Report a module that is not Python."""
+    """Report a module with invalid Python."""
     return Finding(UNREADABLE_SOURCE, f"the module '{module}' cannot be read: {error}", Where(file, error.line))
 
 

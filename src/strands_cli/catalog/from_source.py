@@ -20,7 +20,7 @@ KNOWN_AFTER_LOAD = "its definition is known only after loading: it has no manife
 
 
 def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
-    """Fill a record from source; a module that is not Python makes it broken, with a finding."""
+    """Fill a record from source; a module with invalid Python makes it broken, with a finding."""
     try:
         tool = read_source(record.module, record.attribute, package)
     except SourceError as error:
@@ -70,7 +70,7 @@ def tools_in(module: str, package: Package) -> list[SourceTool]:
 
 
 def reader_of(package: Package) -> ReadModule:
-    """Return what reads the source of a package's modules; it raises SourceError for one that cannot be opened."""
+    """Return the reader of a package's modules; it raises SourceError for one that cannot be opened."""
 
     def read_module(name: str) -> tuple[str, bytes] | None:
         file = module_file(package, name)
@@ -84,7 +84,7 @@ def reader_of(package: Package) -> ReadModule:
 
 
 def find_definition(record: ToolRecord, listings: Mapping[str, frozenset[str]]) -> tuple[str | None, int | None]:
-    """Return the file and the 1-based line that define a tool; None for what the source does not show."""
+    """Return the file and the 1-based line that define a tool; None for facts that the source does not show."""
     package = find_package(record.module.partition(".")[0], listings, record.path)
     if package is None:
         return None, None

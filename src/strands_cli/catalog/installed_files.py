@@ -80,7 +80,7 @@ def _found(name: str, path: Sequence[str], *, is_top: bool) -> tuple[str | None,
 
 
 def modules_of(files: Collection[str]) -> set[str]:
-    """Return the dotted names that decide what is imported: outermost regular packages, and modules outside of them.
+    """Return the dotted names that decide the imports: outermost regular packages, and modules outside of them.
 
     Args:
         files: Paths below an entry of the path, with `/`.
@@ -116,8 +116,8 @@ def files_of(
     """Return the digests of a distribution's files by path, and whether it is editable.
 
     Paths are relative to `site`; those of its `.dist-info` begin with `dist-info/`. Files outside `site` are left out:
-    scripts, which name the interpreter of one machine, and data. A file that RECORD does not list is included, and so
-    is what Python would import in place of a listed file or beside it: of another portion of a namespace package, for
+    scripts, which name the interpreter of one machine, and data. A file missing from RECORD is included, and so are
+    files that Python would import in place of a listed one or beside it: of another portion of a namespace package, for
     example, if no other distribution lists it.
 
     Args:

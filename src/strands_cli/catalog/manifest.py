@@ -14,7 +14,7 @@ from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import json_object, strict_json
 from strands_cli.texts.phrases import short_json
 
-# Earlier words of a tool's input: a call that has them is read in the words of the tool's schema.
+# Earlier words of a tool's input: a call with them is read in the words of the tool's schema.
 
 
 # Before the name of an object: the entries after the `?` of a text go there.
@@ -23,15 +23,15 @@ _MOST_ENTRIES = 1000
 
 
 def in_present_words(words: Any, schema: Mapping[str, Any], arguments: Any) -> Any:
-    """Return arguments with each earlier word as what it is called now; they themselves if they have none.
+    """Return arguments with the present name for each earlier word; they themselves if they have none.
 
-    An earlier word beside the present one stays, which `doubled` reports, and so does an address that cannot be
-    divided, which is the tool's to refuse.
+    An earlier word beside the present one stays, which `doubled` reports, and so does an indivisible address, which the
+    tool may refuse.
 
     Args:
-        words: What the tool states as `earlier`.
+        words: The `earlier` words of the tool.
         schema: Its input schema.
-        arguments: The arguments as they are written; what is not an object has no words.
+        arguments: The arguments as written; another value than an object has no words.
     """
     if not words or not isinstance(arguments, Mapping):
         return arguments
@@ -46,7 +46,7 @@ def in_present_words(words: Any, schema: Mapping[str, Any], arguments: Any) -> A
 
 
 def renamed(words: Any, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return what each earlier word among the arguments is called now; two words never become one."""
+    """Return the present name of each earlier word among the arguments; two words never become one."""
     found: dict[str, str] = {}
     used = {word: name for word, name in _sound(words, schema).items() if word in arguments and name[0] != _QUERY}
     for word in sorted(used, key=lambda word: arguments[word] is None):
@@ -56,7 +56,7 @@ def renamed(words: Any, schema: Mapping[str, Any], arguments: Mapping[str, Any])
 
 
 def doubled(words: Any, schema: Mapping[str, Any], present: Any) -> str | None:
-    """Return why a call means two things: it has an earlier word beside what that is called now; None if it has not."""
+    """Return why a call is ambiguous: it has an earlier word beside its present name; None if it is not."""
     for word, name in _sound(words, schema).items() if words and isinstance(present, Mapping) else ():
         if name[0] != _QUERY and word in present:
             return f"{word!r} is what {name!r} was called before, and the call gives both"
@@ -181,7 +181,7 @@ class Check:
                 self.fault(f"{pointer}/{key}", f"{key} must be {_type_names(kind)}, not {type_of(value)}")
 
     def strings(self, node: Mapping[str, Any], keys: tuple[str, ...], pointer: str) -> None:
-        """Check that each field that is an array has only strings."""
+        """Check that each array among the fields has only strings."""
         for key in keys:
             values = node.get(key)
             if isinstance(values, list) and not all(isinstance(value, str) for value in values):
@@ -281,7 +281,7 @@ def read_document(raw: bytes, limit: int, *, unique: bool = False) -> Any:
 
     Args:
         raw: The file's bytes.
-        limit: The most bytes that are read.
+        limit: The most bytes to read.
         unique: Whether an object with a repeated key is refused.
 
     Raises:

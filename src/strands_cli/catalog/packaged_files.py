@@ -1,4 +1,4 @@
-"""What the name `DIST/NAME` means: one file of a packaged workflow or agent, or the folder of a packaged skill."""
+"""The meaning of a name `DIST/NAME`: one file of a packaged workflow or agent, or the folder of a packaged skill."""
 
 # Strings and os.path, as the catalog has them.
 # ruff: noqa: PTH112, PTH113, PTH117, PTH118, PTH122
@@ -70,12 +70,12 @@ class PackagedFolder:
 
     @property
     def kind(self) -> PackagedKind:
-        """What its files are."""
+        """The kind of its files."""
         return GROUPS[self.group]
 
 
 def scan_packaged(path: Sequence[str] | None = None) -> tuple[tuple[PackagedFolder, ...], tuple[Finding, ...]]:
-    """Return the folders of all installed distributions, by distribution, group and name, and what is wrong.
+    """Return the folders of all installed distributions, by distribution, group and name, and their faults.
 
     Args:
         path: As `discover_catalog` takes it.
@@ -86,7 +86,7 @@ def scan_packaged(path: Sequence[str] | None = None) -> tuple[tuple[PackagedFold
 def read_packaged(
     distribution: str, path: Sequence[str] | None = None
 ) -> tuple[tuple[PackagedFolder, ...], tuple[Finding, ...]] | None:
-    """Return what one distribution, in any spelling of its name, brings; None if it is not installed."""
+    """Return the folders of one distribution, in any spelling of its name; None if it is not installed."""
     scan = scan_installed(path)
     name = normalise(distribution)
     return _read_all(scan, name) if name in scan.records else None
@@ -112,7 +112,7 @@ def _entry_points(record: str, name: str, findings: list[Finding]) -> Iterator[t
     try:
         raw = read_start(file, _MAX_BYTES + 1)
     except OSError:
-        return  # the scan of tools reports what cannot be read
+        return  # the scan of tools reports unreadable files
     for group in GROUPS:
         entry_points = parse_entry_points(raw, name, file, findings, group)
         if len(entry_points) > _MAX_ENTRIES:
@@ -217,7 +217,7 @@ class PackagedFile:
 
     @property
     def kind(self) -> PackagedKind:
-        """What it is."""
+        """Its kind."""
         return self.home.kind
 
 
@@ -236,7 +236,7 @@ def is_installed(text: str) -> bool:
 def find_packaged(
     text: str, kind: PackagedKind = "workflow", path: Sequence[str] | None = None
 ) -> PackagedFile | Finding:
-    """Return what `DIST/NAME` names, or the finding that says why nothing is meant.
+    """Return the file of `DIST/NAME`, or the finding with the reason why there is none.
 
     It is the file `NAME.yaml` of one of the distribution's folders of that kind, or the file `workflow.yaml`
     (`agent.yaml`) of the folder whose entry point is NAME. A skill is a folder with a SKILL.md.
@@ -272,7 +272,7 @@ def _candidates(folders: Iterable[PackagedFolder], kind: PackagedKind, name: str
         for place in _places(folder, name):
             real = os.path.realpath(place)
             exists = os.path.isfile(os.path.join(real, SKILL)) if kind == "skill" else os.path.isfile(real)
-            # A link may not lead out of what the distribution declares.
+            # A link may not lead out of the folder that the distribution declares.
             if exists and is_inside(real, folder.folder):
                 found.setdefault(real, PackagedFile(name, real, folder))
     return list(found.values())
@@ -290,7 +290,7 @@ def _places(folder: PackagedFolder, name: str) -> list[str]:
 
 
 def files_in(folder: PackagedFolder) -> tuple[tuple[PackagedFile, ...], tuple[Finding, ...]]:
-    """Return the files of a folder that may be workflows or agents, or its skills, by name, and what is wrong.
+    """Return the possible workflows or agents of a folder, or its skills, by name, and their faults.
 
     Names that begin with a dot are left out; so are files in folders below, which no name reaches.
     """
@@ -319,7 +319,7 @@ def files_in(folder: PackagedFolder) -> tuple[tuple[PackagedFile, ...], tuple[Fi
 
 
 def _name_of(file: str, folder: PackagedFolder) -> str | None:
-    """Return the name that reaches a file; None for one that has none."""
+    """Return the name that reaches a file; None for one without a name."""
     if folder.kind == "skill":
         return file or folder.name
     stem, suffix = os.path.splitext(file)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from strands_cli.catalog.distributions.entry_points import Scan
 
 
-# Follow the requirements of an installed distribution to the distributions that are installed for it.
+# Follow the requirements of an installed distribution to its installed dependencies.
 
 
 HOST = "strands-cli"
@@ -49,8 +49,8 @@ HOST = "strands-cli"
 def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[str]]:
     """Return, for each distribution, the names of those that it requires, and of those that these require, sorted.
 
-    Only installed ones are named, and only for requirements whose markers fit this interpreter. What strands-cli itself
-    requires is omitted: it is always installed, and changes with strands-cli.
+    Only installed ones are named, and only for requirements whose markers fit this interpreter. The requirements of
+    strands-cli itself are omitted: they are always installed, and change with strands-cli.
     """
     wanted = list(names)
     if not wanted:
@@ -60,11 +60,11 @@ def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[s
 
 
 def pin_of(name: str, seen: Scan) -> str | None:
-    """Return the version of an installed distribution, and the digest of what its RECORD lists; None if it is absent.
+    """Return the version of an installed distribution, and the digest of its RECORD's files; None if absent.
 
     The digest covers the paths and hashes that two installations of one wheel share. An editable installation has only
-    a version, because its RECORD does not list its code. What Python would import in place of a listed file follows,
-    each after a `+`, as its path below the directory of `sys.path` and its digest.
+    a version, because its RECORD does not list its code. Files that Python would import in place of a listed one
+    follow, each after a `+`, as its path below the directory of `sys.path` and its digest.
     """
     copies = seen.records.get(name)
     if not copies:
@@ -115,7 +115,7 @@ _KEYS = {"version", "distribution", "release", "file", "sha256", "publisher", "v
 
 
 class Published(NamedTuple):
-    """What was verified of a distribution.
+    """The verified facts of a distribution.
 
     `file` is the wheel, `sha256` its digest (hexadecimal), and `verified` the day, `2026-11-23`.
     """
@@ -129,7 +129,7 @@ class Published(NamedTuple):
 
 
 def record_digest(name: str, seen: Scan) -> str | None:
-    """Return the digest of what the RECORD of an installed distribution lists, `sha256:...`.
+    """Return the digest of the files in the RECORD of an installed distribution, `sha256:...`.
 
     Two installations of one wheel have the same. It is None if the distribution is editable or has no RECORD.
     """
@@ -140,7 +140,8 @@ def record_digest(name: str, seen: Scan) -> str | None:
 def record_digest_of_wheel(dist_info: str, *, is_mixed: bool = False) -> str | None:
     """Return the digest that a wheel will have when it is installed, from its unpacked `*.dist-info`.
 
-    A wheel's own RECORD lists files of other schemes below `NAME.data/`; what is not importable is not part of it.
+    A wheel's own RECORD lists files of other schemes below `NAME.data/`; files that no import reaches are no part of
+    it.
 
     Args:
         is_mixed: Whether an installer has put everything into one folder, programs too.
@@ -164,7 +165,7 @@ def publisher_of(name: str, seen: Scan, environ: Mapping[str, str] | None = None
 
 
 def read_published(name: str, seen: Scan, environ: Mapping[str, str] | None = None) -> Published | None:
-    """Return what was verified of an installed distribution, by the digest of its RECORD; None if nothing was."""
+    """Return the verified facts of an installed distribution, by the digest of its RECORD; None if there are none."""
     folder = _folder(environ)
     if folder is None or not os.path.isdir(folder):  # most machines: nothing is read for them
         return None
@@ -174,11 +175,11 @@ def read_published(name: str, seen: Scan, environ: Mapping[str, str] | None = No
     try:
         return _read(read_start(os.path.join(folder, _file_name(digest)), MAX_BYTES + 1), name)
     except (OSError, ValueError, RecursionError):
-        return None  # what cannot be read says nothing, and unknown is never safe
+        return None  # an unreadable file counts as absent, and unknown is never safe
 
 
 def write_published(digest: str, published: Published, environ: Mapping[str, str] | None = None) -> None:
-    """Write what was verified of a distribution, by the digest of its RECORD.
+    """Write the verified facts of a distribution, by the digest of its RECORD.
 
     Raises:
         OSError: The file cannot be written.
@@ -194,7 +195,7 @@ def write_published(digest: str, published: Published, environ: Mapping[str, str
 
 
 def remove_published(digest: str, environ: Mapping[str, str] | None = None) -> None:
-    """Remove what was verified of a distribution, if there is anything.
+    """Remove the verified facts of a distribution, if there are any.
 
     Raises:
         OSError: The file cannot be removed.

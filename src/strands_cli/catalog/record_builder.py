@@ -101,7 +101,7 @@ class _Builder:
         return self._with_extras(described, value[3]) if value and value[3] else described
 
     def _with_extras(self, record: ToolRecord, extras: str) -> ToolRecord:
-        """Return a record that needs what the extras of its entry point (`module [extra]`) need."""
+        """Return a record with the requirements of the extras of its entry point (`module [extra]`) too."""
         from strands_cli.catalog.distributions.dist_info import unmet  # few entry points have extras
 
         wanted = [f"{record.distribution}[{extra}]" for extra in "".join(extras.split()).split(",") if extra]

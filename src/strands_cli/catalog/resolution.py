@@ -105,7 +105,7 @@ def lookup(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) -> 
     Args:
         catalog: The installed tools.
         ref: The reference.
-        suggests: Whether what an unknown name may mean is looked for, which takes milliseconds.
+        suggests: Whether to look for the meaning of an unknown name, which takes milliseconds.
     """
     if isinstance(ref, str):
         try:

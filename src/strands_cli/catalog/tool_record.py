@@ -53,7 +53,7 @@ class Adopted:
     imported: bool = False
 
     def command(self, distribution: str, *, imports: bool) -> str:
-        """Return the command that adopts the tools of the distribution again, into the file that has them."""
+        """Return the command that adopts the tools of the distribution again, into the same file."""
         command = f"strands plugin adopt {distribution}{' --import' if imports else ''}"
         if self.level != "project":
             return command
@@ -67,7 +67,7 @@ class ToolRecord:
     """A tool, or the class, suite or provider of several.
 
     Attributes:
-        name: What a workflow calls it: the entry point's name, or a member's own.
+        name: Its name in workflows: the entry point's name, or a member's own.
         distribution: Normalised name of the distribution; empty for the one of the hook plugin that registers it.
         version: The distribution's version; None if its record does not state one.
         entry: The object reference as the entry point has it (`package.module:attribute`).
@@ -203,7 +203,7 @@ def summarise(members: Sequence[ToolRecord]) -> str:
     return f"{counted(len(members), 'tool')}: " + ", ".join(member.name for member in members)
 
 
-# Ways to get a tool that is not installed or does not work; none installs a name that only a workflow has.
+# Ways to get an absent or broken tool; none installs a name that only a workflow has.
 
 
 LOOK = "see what is installed: strands list-tools"
@@ -230,7 +230,7 @@ def may_have_tools(name: str, record: str) -> bool:
 
 @cache
 def first_party() -> dict[str, str]:
-    """Return the distribution of each first-party tool, from data that is made from their manifests."""
+    """Return the distribution of each first-party tool, from data made from their manifests."""
     from importlib.resources import files  # brings modules that a listing does without
 
     text = files("strands_cli.catalog").joinpath("first_party.json").read_text(encoding="utf-8")
@@ -264,7 +264,7 @@ def adopt_again(record: ToolRecord) -> str:
 
 
 def meet(missing: Iterable[str]) -> str:
-    """Return how to provide what a tool needs, from the phrases that name it."""
+    """Return how to provide the missing parts of a tool, from the phrases that name them."""
     return "; ".join(dict.fromkeys(map(_provide, missing)))
 
 

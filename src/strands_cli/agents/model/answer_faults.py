@@ -1,4 +1,4 @@
-"""Answers that are not answers: cut off, refused, empty, or from something else than the provider's interface."""
+"""Faulty answers: cut off, refused, empty, or from something else than the provider's interface."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from strands_cli.tools.messages.message_json import text_in
 MALFORMED = "the model wrote a call of a tool that cannot be read"
 FILTERED = "the provider withheld the answer"
 FAILED = "the provider could not finish the answer"
-# What the stop reasons of all providers mean that end a turn without an answer, by a part of their names, and whether
-# the same request may succeed. The first match counts.
-# https://ai.google.dev/api/generate-content#FinishReason
+# The meanings of all providers' stop reasons that end a turn without an answer, by a part of their names, and whether
+# the same request may succeed. The first match counts. https://ai.google.dev/api/generate-content#FinishReason
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 # https://openrouter.ai/docs/api-reference/overview, https://api-docs.deepseek.com/api/create-chat-completion
 _STOPS: tuple[tuple[str, str, bool], ...] = (
@@ -62,8 +61,7 @@ class AnswerFault(Exception):
     """A provider's server answered, and the answer cannot be used.
 
     Attributes:
-        message: What happened, in one sentence without the model's name.
-        fix: What to do about it.
+        message: The fault, in one sentence without the model's name. fix: The remedy.
         is_temporary: Whether the same request may soon succeed.
     """
 
@@ -91,7 +89,7 @@ def fault_of_stop(reason: str, text: str = "") -> AnswerFault | None:
 
     Args:
         reason: As the provider or the SDK writes it.
-        text: What the provider or the model says about it.
+        text: The words of the provider or the model about it.
     """
     normal = reason.lower().replace("-", "_")
     found = next((one for one in _STOPS if one[0] in normal), None)
@@ -128,13 +126,13 @@ def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) ->
 
 
 def unknown_end(events: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the reason with which a server has ended a turn that is used, if it is none that is known."""
+    """Return a server's reason for the end of a used turn, if it is an unknown one."""
     stops = [str(event["messageStop"].get("stopReason")) for event in events if "messageStop" in event]
     return next((stop for stop in (*stops, *(_HEARD.get() or ())) if stop.lower() not in _ORDINARY), None)
 
 
 def hear_reasons() -> None:
-    """Let `fault_of_turn` know the reasons with which servers end the answers that are read from now on.
+    """Let `fault_of_turn` know the reasons with which servers end the answers read from now on.
 
     The SDK's classes make an ordinary end of a reason that they do not know.
     """

@@ -21,7 +21,7 @@ MIXED = "the server mixed the parts of calls of tools, so that it is not known w
 
 @dataclass(slots=True)
 class _Call:
-    """A call that is being put together."""
+    """A call in the making."""
 
     index: Any
     id: str
@@ -155,7 +155,7 @@ def _written(value: Any) -> str:
 
 
 def json_in(text: str) -> Any:
-    """Return the JSON value in a text, or None; arguments that are written as JSON twice are read twice."""
+    """Return the JSON value in a text, or None; arguments written as JSON twice are read twice."""
     try:
         value = strict_json(text)
         return strict_json(value) if isinstance(value, str) else value
@@ -174,7 +174,7 @@ def _is_object(text: str) -> bool:
 
 
 Object = Mapping[str, Any]
-# What has the text of a block where it begins, and the kind of its pieces.
+# The member with the text of a block at its beginning, and the kind of its pieces.
 _TEXTS = {"text": ("text", "text_delta"), "thinking": ("thinking", "thinking_delta")}
 _OF_PIECE = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
 _INPUT = "input_json_delta"
@@ -190,7 +190,7 @@ class MessageBlocks:
         self._held: dict[Any, list[Object]] = {}
 
     def take(self, event: Object) -> list[Object]:
-        """Take an event of a block; return what the client may read now.
+        """Take an event of a block; return the events that the client may read now.
 
         Raises:
             AnswerFault: It is not known which call a piece belongs to.
@@ -218,7 +218,7 @@ class MessageBlocks:
         return [*before, event]
 
     def rest(self) -> list[Object]:
-        """Return what is left at the end of the answer."""
+        """Return the rest at the end of the answer."""
         rest: list[Object] = []
         while self._is_open or self._held:
             rest += [*self._end(), *self._next()]
@@ -264,7 +264,7 @@ _SIMPLE = rf"(?:{_TEXT}|-?\d+(?:\.\d+)?|null|true|false)"
 
 
 def _object(*members: str) -> str:
-    """Return a pattern of a JSON object that has some of these members, in any order."""
+    """Return a pattern of a JSON object with some of these members, in any order."""
     member = f"(?:{'|'.join(members)})"
     return rf"\{{ ?{member}(?:, ?{member})* ?\}}"
 
@@ -273,7 +273,7 @@ def _member(names: str, value: str) -> str:
     return rf'"(?:{names})": ?{value}'
 
 
-# What else a service adds there is empty.
+# Other members of a service there are empty.
 _EMPTY = _member(r"\w+", "null")
 _DELTA = _object(_member("role|content|reasoning_content|reasoning", _TEXT), _EMPTY)
 _CHOICE = _object(_member("index", r"\d+"), _member("delta", _DELTA), _EMPTY)

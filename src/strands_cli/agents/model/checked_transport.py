@@ -22,7 +22,7 @@ from strands_cli.tools.pinned_transport import UnopenedPlace, pinned_connections
 if TYPE_CHECKING:
     import httpx
 
-# What a client asks besides answers: counts of tokens, lists of models.
+# Requests of a client besides those for answers: counts of tokens, lists of models.
 _BESIDE = re.compile(r"/(count_tokens|input_tokens|tokenize|models|show)/?\Z|:countTokens\Z")
 _PORTS = {"http": 80, "https": 443}
 # A quotation mark in a text of the request has a backslash before it.
@@ -36,13 +36,13 @@ _KEEP_ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
 ]
 
 NAME_IT = "if it is meant: name it with --host, or allow the workflow with --allow workflow:FILE"
-# The address of the models that are made now, if its place is checked when it is connected to.
+# The address of the models made now, if its place is checked when it is connected to.
 _HELD_TO: ContextVar[str] = ContextVar("held_to", default="")
 
 
 @contextmanager
 def held_to(written: str) -> Iterator[None]:
-    """Let transports that are made in the context connect only to places that fit an address, which others wrote.
+    """Let transports made in the context connect only to places that fit an address, which others wrote.
 
     A name that looks public must lead to public places; an address that does not was asked about. Empty for any place.
     """

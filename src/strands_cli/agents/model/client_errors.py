@@ -1,4 +1,4 @@
-"""What the exceptions of the providers' clients say: status, codes, the server's words, its host.
+"""The facts in exceptions of the providers' clients: status, codes, the server's words, its host.
 
 Importing all clients for `isinstance` would take seconds, so their types are known by name.
 """
@@ -165,7 +165,7 @@ def says_spent(code: Any, words: str) -> bool:
 
 
 def words_of(error: BaseException) -> str:
-    """Return what a server says in a client's exception, as one line without the client's frame around it."""
+    """Return a server's words in a client's exception, as one line without the client's frame around it."""
     for cause in causes_of(error):
         said = words_in(getattr(cause, "body", None)) or in_response_of_aws(cause, "Error", "Message")
         said = said or words_in(getattr(cause, "details", None)) or words_in(_text_of_response(cause))
@@ -226,7 +226,7 @@ def says_later(words: str) -> bool:
 
 
 def _error_in(body: Any, levels: int = 4) -> Mapping[str, Any]:
-    """Return the object that says what is wrong, where a body has one; services put it at several places."""
+    """Return the object that describes the error, where a body has one; services put it at several places."""
     if isinstance(body, list):  # Gemini answers a stream with a list
         body = body[0] if body else None
     if isinstance(body, str):

@@ -91,7 +91,7 @@ def with_estimates(usage: Usage, request: Any, events: Sequence[Any]) -> Usage:
     """Return the tokens of a call, with estimates for those of the request or the answer that were not reported.
 
     Args:
-        request: What was sent: messages, prompt and specs of tools.
+        request: The sent values: messages, prompt and specs of tools.
         events: The stream events of the answer.
     """
     sent = 0 if usage.input_tokens or usage.cache_read_tokens or usage.cache_write_tokens else tokens_in(request)
@@ -116,7 +116,7 @@ def _text_of(event: Mapping[str, Any]) -> str:
     return "".join(part for part in parts if isinstance(part, str))
 
 
-# Says once in a run that a provider ended an answer with a reason that is not known here.
+# Warns once in a run that a provider ended an answer with an unknown reason.
 
 
 UNKNOWN_END = Code(
@@ -125,14 +125,14 @@ UNKNOWN_END = Code(
     "Read the answer: it may be cut off or refused.",
 )
 _MOST_REASON = 100
-# What each run has been warned of.
+# The warnings of each run.
 _WARNED: WeakKeyDictionary[Any, set[tuple[str, str]]] = WeakKeyDictionary()
 
 
 def reported_end(
     events: Sequence[Mapping[str, Any]], scope: StepScope, label: str, redactor: Redactor
 ) -> dict[str, str]:
-    """Return, for the detail of a turn's row, the reason of its end if that is not known; warn of it once in a run."""
+    """Return, for a turn's row, the reason of its end if that is unknown; warn of it once in a run."""
     found = unknown_end(events)
     if found is None:
         return {}
@@ -227,7 +227,7 @@ class JournaledModel(Model):
     ) -> AsyncIterator[Any]:
         """Yield the answer from the journal, or ask the wrapped model and record its answer."""
         if self._call is not None:
-            work_for(self._call)  # the tools of an agent that has this model belong to the call too
+            work_for(self._call)  # the tools of an agent with this model belong to the call too
         if (call := open_call()) is not None:
             for event in await call.through(
                 lambda: self._asked_inside(call, messages, tool_specs, system_prompt, kwargs)
@@ -284,7 +284,7 @@ class JournaledModel(Model):
         if self.is_of_tool or not isinstance(row.output, Mapping):
             return False
         events = list(row.output.get("events") or ())
-        # What a wrong answer was corrected to is asked for again with it; calls of tools that were made stay.
+        # A correction of a wrong answer is asked for again with it; calls of tools that were made stay.
         is_wrong = self._scope.was_misanswered and all(use["name"] == TOOL for use in tool_uses_in(events))
         is_void = is_wrong or is_unfinished(events) or self._fault_of(events) is not None
         return is_void and row.key == self._scope.last_answer(self._name)
@@ -399,7 +399,7 @@ class JournaledModel(Model):
         return self._answer_schema is not None and fault.message.startswith(EMPTY)
 
     def _usage_of(self, events: list[Any], request: Any) -> Usage:
-        """Return the tokens of a call, estimated where its server reports none; a recording has what it has."""
+        """Return the tokens of a call, estimated where its server reports none; a recording's stay as they are."""
         usage = usage_in(events)
         return usage if isinstance(self._inner, ReplayModel) else with_estimates(usage, request, events)
 
@@ -410,7 +410,7 @@ class JournaledModel(Model):
         effect.spend(usage, cost)
 
     async def _begin(self, effect: Effect, waited: float, started: float, *, is_first: bool) -> float:
-        """Write that an attempt begins, whose turn it is; return when the call began, without what it waited for."""
+        """Write that an attempt begins, whose turn it is; return when the call began, without its time of waiting."""
         if waited or effect.paid:
             self._scope.require_still()
         if not is_first:

@@ -41,7 +41,7 @@ _UNREACHED = frozenset(
 _UNREADABLE = frozenset(
     {"JSONDecodeError", "ResponseParserError", "ChecksumMismatch", "InvalidHeadersLength", "InvalidPayloadLength"}
 )
-# What clients raise for an error that comes after the status of success, and for an answer of a form of its own.
+# Exceptions of clients for an error after the status of success, and for an answer of an odd form.
 _REPORTED = frozenset({"APIError", "ResponseError", "_OpenAIResponsesStreamError"})
 _UNREAD = frozenset(
     {"AttributeError", "IndexError", "KeyError", "TypeError", "ResponseValidationError", "APIResponseValidationError"}
@@ -85,7 +85,7 @@ def reason_of(error: BaseException, settings: ModelSettings) -> str:
 
 
 def _reason_and_fix(error: BaseException, settings: ModelSettings) -> tuple[str, str | None]:
-    """Return why a request failed, as a sentence, and what to do about it."""
+    """Return why a request failed, as a sentence, and the remedy."""
     error = _first_of_its_kind(error)
     if (fault := next((cause for cause in causes_of(error) if isinstance(cause, AnswerFault)), None)) is not None:
         return fault.message, fault.fix
@@ -152,7 +152,7 @@ def _of_answer(error: BaseException, words: str, host: str, settings: ModelSetti
         return f"the model at {host} paused its answer again and again (pause_turn)", DESCRIBE
     if names & _REPORTED:
         return f"{host} answered with an error: {words}", "correct what the server names, or run again later"
-    # A client that is called with a wrong option raises a TypeError about an argument.
+    # A client called with a wrong option raises a TypeError about an argument.
     if names & _UNREAD and "argument" not in words:
         fix = f"check that {host} has the interface of '{settings.provider}'{v1_hint(settings)}, or run again"
         # A KeyError has only the key as its words.

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 # Give the clients of all models the checked connections, in the place where each client takes one.
 
 
-# What a person may say of a client's connections; the client makes its own then.
+# A person's options for a client's connections; the client makes its own then.
 _OWN = frozenset({"cert", "http2", "mounts", "proxy", "transport", "trust_env", "verify"})
 
 
 def use_checked_connections(provider: str, arguments: dict[str, Any]) -> None:
     """Add checked connections to the constructor's arguments of a provider's SDK class, in place.
 
-    What `options` says of the connection is kept. `openai` gets whole clients (see `LoopClients`), llama.cpp's class
+    The connection settings of `options` are kept. `openai` gets whole clients (see `LoopClients`), llama.cpp's class
     after it is made; LiteLLM makes its own. botocore has none of ours, but no proxy for this machine.
     """
     use = _USING.get(provider)
@@ -95,7 +95,7 @@ def _use_with_mistral(arguments: dict[str, Any]) -> None:
 
 
 def _transport_for_requests(client_class: type, provider: str) -> httpx.AsyncBaseTransport:
-    """Return a transport for clients that are made for each request, in whatever event loop."""
+    """Return a transport for clients made for each request, in whatever event loop."""
     return checked_transport(library_of(client_class), provider, keeps_connections=False)
 
 
@@ -121,7 +121,7 @@ def _use_with_gemini(arguments: dict[str, Any]) -> None:
     async_args = http_options.setdefault("async_client_args", {})
     if not _OWN & async_args.keys():
         async_args["transport"] = _transport_for_requests(_httpx_client(), "gemini")
-    # `verify` is httpx's name, `ssl` that of aiohttp and of web sockets; the client takes what each accepts.
+    # `verify` is httpx's name, `ssl` that of aiohttp and of web sockets; each client accepts its own.
     for name in ("verify", "ssl"):
         async_args.setdefault(name, context)
 
@@ -314,7 +314,7 @@ async def close_model(model: Model) -> None:
 
 
 async def failure_to_close(who: str, model: Model) -> str | None:
-    """Close a model as `close_model` does; return what failed, since what its runs did is valid all the same."""
+    """Close a model as `close_model` does; return the error, since the results of its runs are valid all the same."""
     try:
         await close_model(model)
     except Exception as error:  # noqa: BLE001 - a provider's client may raise anything
@@ -346,7 +346,7 @@ def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict
 
 
 def _completed(name: str | None, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Add the keyword arguments that have no default in the constructor."""
+    """Add the keyword arguments without a default in the constructor."""
     if name == "ollama":
         arguments.setdefault("host", None)
     elif name == "sagemaker":

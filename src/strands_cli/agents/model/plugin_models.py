@@ -38,7 +38,7 @@ def model_of(
 
 
 def maker_of(settings: ModelSettings) -> str:
-    """Return what makes the model: another plan may have another distribution for a provider of this name."""
+    """Return the maker of the model: another plan may have another distribution for a provider of this name."""
     provider = known_provider(settings.provider)
     return f"{provider.distribution} {provider.make}" if provider is not None else ""
 

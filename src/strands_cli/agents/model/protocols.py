@@ -1,4 +1,4 @@
-"""What each provider's interface sends as an answer: how it ends, what names a refusal, what a client cannot read."""
+"""The answers of each provider's interface: their end, the names of refusals, and parts that a client cannot read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from strands_cli.agents.model.answer_faults import (
 from strands_cli.agents.model.call_parts import PLAIN_CHAT, CallParts, MessageBlocks, json_in
 from strands_cli.texts.canonical_json import json_object
 
-# What an answer of OpenAI's responses has that came in no piece, as the piece that its client reads.
+# The parts of an answer of OpenAI's responses that came in no piece, as the piece that its client reads.
 
 
 _ARGUMENTS, _TEXT = "response.function_call_arguments.delta", "response.output_text.delta"
@@ -48,7 +48,7 @@ class ResponsePieces:
 
 
 Object = Mapping[str, Any]
-# What a service says where a prompt, and not an answer, is withheld.
+# The message where a service withholds a prompt, and not an answer.
 BLOCKED = "the provider blocked the prompt"
 
 
@@ -62,7 +62,7 @@ class Protocol:
         fault: Why the answer cannot be used, although it is complete.
         refuses_halves: Whether the client refuses half a character in a text.
         in_lines: Whether a stream is one JSON object a line, instead of server-sent events.
-        raises_errors: Whether the client raises an error that comes in the stream.
+        raises_errors: Whether the client raises an error in the stream.
         names_events: Whether the client reads the type of an event beside its data.
         plain: Bytes of a stream that have pieces of a text and nothing else, for which there is nothing to do.
     """
@@ -80,7 +80,7 @@ class Protocol:
         self.fault: AnswerFault | None = None
 
     def read(self, event: Object) -> Sequence[Object]:
-        """Take an event of a stream; return what the client can read then.
+        """Take an event of a stream; return the events that the client can read then.
 
         Raises:
             AnswerFault: The answer cannot be used.
@@ -88,7 +88,7 @@ class Protocol:
         raise NotImplementedError
 
     def read_whole(self, answer: Object) -> Object:
-        """Take an answer that is not a stream; return it as the client can read it."""
+        """Take a whole answer, no stream; return it as the client can read it."""
         (read,) = self.read(answer)
         return read
 
@@ -97,7 +97,7 @@ class Protocol:
         return self.rest()
 
     def rest(self) -> Sequence[Object]:
-        """Return what was kept for the end of the stream."""
+        """Return the events kept for the end of the stream."""
         return ()
 
     def _stop(self, reason: Any, text: str = "") -> None:
@@ -181,7 +181,7 @@ class Chat(Protocol):
         return self.rest()
 
     def read_whole(self, answer: Object) -> Object:
-        """Take a completion that is not a stream."""
+        """Take a whole completion."""
         choices = answer.get("choices")
         self.is_known = isinstance(choices, list)
         choice = json_object(choices[0]) if isinstance(choices, list) and choices else {}
@@ -232,7 +232,7 @@ class Responses(Protocol):
         self._pieces = ResponsePieces()
 
     def read(self, event: Object) -> Sequence[Object]:
-        """Take an event; what came in no piece is sent as one before its end, since the client reads pieces."""
+        """Take an event; text that came in no piece is sent as one before its end, since the client reads pieces."""
         kind = str(event.get("type") or "")
         self.is_known = self.is_known or kind.startswith("response.") or kind == "error"
         if kind == "response.refusal.delta":
@@ -246,13 +246,13 @@ class Responses(Protocol):
         return (*self._pieces.before(kind, event), event)
 
     def _break_off(self, kind: str, details: Object) -> None:
-        """Take the end of an answer that is not whole; the client knows two reasons, and takes it as whole else."""
+        """Take the end of an unfinished answer; the client knows two reasons, and takes it as whole else."""
         reason = str(details.get("reason") or kind)
         if reason not in self._KNOWN:
             self.fault = unfinished(reason)
 
     def read_whole(self, answer: Object) -> Object:
-        """Take a response that is not a stream."""
+        """Take a whole response."""
         self.is_known = answer.get("object") == "response" or "output" in answer
         self.has_ended = True
         return answer
@@ -296,7 +296,7 @@ class Messages(Protocol):
         return {**message, "content": message.get("content") or [], "usage": {**usage, **counts}}
 
     def read_whole(self, answer: Object) -> Object:
-        """Take a message that is not a stream."""
+        """Take a whole message."""
         self.is_known = answer.get("type") == "message"
         self.has_ended = True
         return answer
@@ -383,7 +383,7 @@ def _with_arguments(part: Object, place: str, name: str) -> Object:
 
 
 def _as_chunk(event: Object) -> Object:
-    """Return an event of a chat as clients can read it: a delta that is an object, text, and counts or none."""
+    """Return an event of a chat as clients can read it: an object as delta, text, and counts or none."""
     choices = event.get("choices")
     choice = json_object(choices[0]) if isinstance(choices, list) and choices else {}
     if event.get("usage") is not None and not isinstance(event["usage"], Mapping):

@@ -37,7 +37,7 @@ _REPORTED: ContextVar[dict[str, int] | None] = ContextVar("reported", default=No
 
 
 def hear_usage() -> None:
-    """Forget what was reported, and let `reported_usage` know what servers report from now on."""
+    """Forget the reported usage, and let `reported_usage` know the reports of servers from now on."""
     _REPORTED.set({})
 
 
@@ -155,12 +155,12 @@ _READ = frozenset({"content", "text", "thinking", "partial_json"})
 
 
 class ReadAnswer:
-    """Takes the chunks of a response's body, and gives what its client may read.
+    """Takes the chunks of a response's body, and gives those that its client may read.
 
     Args:
         provider: Whose interface the answer must have.
         address: The address of the request.
-        content_type: What the server says of the body.
+        content_type: The server's type of the body.
         proxy: The proxy that the request went through.
         is_stream: Whether the request asked for a stream.
     """
@@ -180,7 +180,7 @@ class ReadAnswer:
         self._plain = None if self._protocol.plain is None else PlainPieces(self._protocol.plain)
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take a chunk; return what can be passed on.
+        """Take a chunk; return the bytes to pass on.
 
         Raises:
             AnswerFault: This is not an answer.
@@ -273,7 +273,7 @@ class ReadAnswer:
         return self._take_data(payload, others, name)
 
     def _take_data(self, payload: bytes, others: list[bytes], name: str) -> bytes:
-        """Take the data of one event with its other lines; return what the client can read."""
+        """Take the data of one event with its other lines; return the bytes that the client can read."""
         plain = payload.strip()
         if plain.strip(b'"') == b"[DONE]":
             if not self._protocol.is_known:
@@ -297,7 +297,7 @@ class ReadAnswer:
         return name + b"data: " + _written(event) + b"\n\n"
 
     def _take_object(self, line: bytes) -> bytes:
-        """Take a line that is one JSON object."""
+        """Take a line of one JSON object."""
         line = line.strip()
         if not line:
             return b""
@@ -306,7 +306,7 @@ class ReadAnswer:
             return self._unread(line) + b"\n"
         passed = b"".join(_written(one) + b"\n" for one in self._read(value))
         if not self._protocol.is_known:
-            raise self._other(line)  # its client would say what of its own form is missing
+            raise self._other(line)  # its client would report the missing parts of its own form
         return passed
 
     def _read(self, value: Mapping[str, Any], *, is_error: bool = False) -> Sequence[Mapping[str, Any]]:
@@ -325,7 +325,7 @@ class ReadAnswer:
         return read
 
     def _unread(self, text: bytes) -> bytes:
-        """Take a piece of a stream that is not a JSON object; return what its client can say about it.
+        """Take a piece of a stream without a JSON object; return the bytes that its client can explain.
 
         Raises:
             AnswerFault: It is a piece of one at the end, or words.
@@ -346,7 +346,7 @@ class ReadAnswer:
         return changed
 
     def _take_whole(self, body: bytes) -> bytes:
-        """Take a body that is one JSON value."""
+        """Take a body of one JSON value."""
         value = _parsed(body)
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
             value = value[0]  # how Gemini writes an error
@@ -382,7 +382,7 @@ class ReadAnswer:
         return f" ({self._type})" if self._type else ""
 
     def _other(self, start: bytes) -> AnswerFault:
-        """Return the fault of a body that is something else."""
+        """Return the fault of another body."""
         title = self._protocol.title
         is_page = self._type in ("text/html", "application/xhtml+xml") or start[:1] == b"<"
         cause = "a proxy, or a page to log in at, may answer in its place; " if is_page else ""

@@ -17,7 +17,7 @@ def replay_model(turns: Sequence[Mapping[str, Any]], key: str = "model") -> Mode
     Args:
         turns: As in a recording: each has `text`, or `calls` (a list of objects with `tool` and `input`), or both, and
             may have the end of the request that it answers as `when`, and a `stop_reason`.
-        key: What messages call it; the ids of its calls begin with it.
+        key: Its name in messages; the ids of its calls begin with it.
 
     Raises:
         TypeError: A turn or a call has another key.

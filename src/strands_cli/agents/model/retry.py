@@ -77,7 +77,7 @@ class Retries:
         The server's `Retry-After` replaces our own wait, within `wait_min` and `wait_max`.
 
         Args:
-            now: Seconds since the epoch, for a `Retry-After` that is a date.
+            now: Seconds since the epoch, for a `Retry-After` with a date.
         """
         self.failed += 1
         if self.failed > self._policy.retries or not is_temporary(error):

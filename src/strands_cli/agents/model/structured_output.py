@@ -17,11 +17,11 @@ from strands_cli.tools.messages.message_json import text_in
 from strands_cli.tools.schema.schemas import first_problem, problem_of_text
 from strands_cli.tools.schema_for_provider import offered_schema
 
-# The key for an answer that is not an object, and the name of the tool that takes answers.
+# The key for an answer of another type than object, and the name of the tool that takes answers.
 ANSWER = "answer"
 TOOL = "final_answer"
 _OPENING = re.compile(r"[{[]")
-# What begins as JSON does, and a word in brackets does not.
+# Text that begins as JSON does; a word in brackets does not.
 _BEGUN = re.compile(r'\{\s*"|\[\s*[\[{"]')
 # In how many places of a text JSON may begin.
 _PLACES = 100
@@ -150,7 +150,7 @@ def _values_in(text: str) -> list[Any]:
 
 
 async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any], key: str) -> AsyncIterator[Any]:
-    """Yield a turn's stream events; a text that is the answer becomes a call of the answer tool.
+    """Yield a turn's stream events; an answer in text becomes a call of the answer tool.
 
     Many local models cannot call tools, and for the others this saves the SDK's second request.
     """

@@ -1,1 +1,1 @@
-"""Tools of distributions that declare none: what a person adopted, in `strands-adopted.json`."""
+"""Tools of distributions that declare none, adopted by a person in `strands-adopted.json`."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def digests_of(modules: Iterable[str], distribution: str, seen: Scan, files: Iterable[str] = ()) -> dict[str, str]:
-    """Return the `files` of an adopted distribution: those of its modules, and each `__init__` that is run before.
+    """Return the `files` of an adopted distribution: those of its modules, and each `__init__` that runs before.
 
     Args:
         modules: The modules that adopted tools name.
@@ -133,8 +133,7 @@ class AdoptedTool:
     """One adopted tool.
 
     Attributes:
-        name: What a workflow calls it.
-        entry: Its object reference, `module` or `module:attribute`.
+        name: Its name in workflows. entry: Its object reference, `module` or `module:attribute`.
         called: The name in its own specification, which differs from `name` for an alias.
         definition: A tool's object as in a manifest, without `name` and `entry`; `kind` is always there. A class has
             its tools under `members`: name -> definition.
@@ -153,11 +152,11 @@ class AdoptedTool:
 
 @dataclass(frozen=True, slots=True)
 class AdoptedDistribution:
-    """The adopted tools of one distribution, and what it was then.
+    """The adopted tools of one distribution, and its state at that time.
 
     Attributes:
         name: Its normalised name.
-        version: The version that was installed; None if its record stated none.
+        version: The installed version then; None if its record stated none.
         adopted: The day, `2026-11-23`.
         imported: Whether the definitions come from importing it; else its source was read.
         files: Path below the directory of `sys.path` -> `sha256:HEX`, for each module that defines a tool and each
@@ -173,7 +172,7 @@ class AdoptedDistribution:
     tools: Mapping[str, AdoptedTool] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what the file has under the distribution's name."""
+        """Return the entry of the file under the distribution's name."""
         tools = {
             name: {"entry": tool.entry, "called": tool.called, "definition": dict(tool.definition)}
             for name, tool in self.tools.items()
@@ -189,7 +188,7 @@ class AdoptedDistribution:
 
 @dataclass(frozen=True, slots=True)
 class AdoptedFile:
-    """What a `strands-adopted.json` has: distributions by their normalised names."""
+    """The content of a `strands-adopted.json`: distributions by their normalised names."""
 
     distributions: Mapping[str, AdoptedDistribution] = field(default_factory=dict)
 
@@ -203,10 +202,9 @@ class AdoptedFile:
 
     @classmethod
     def read(cls, path: Path | str) -> tuple[AdoptedFile, list[Finding]]:
-        """Read an adoption file; what has an error is left out, with a finding.
+        """Read an adoption file; faulty parts are left out, with a finding.
 
-        Returns:
-            What the file has, which is nothing where there is no file, and its faults.
+        Returns: The content of the file, empty where there is no file, and its faults.
         """
         name = os.fspath(path)
         try:
@@ -251,7 +249,7 @@ class AdoptedFile:
         return {"version": FORMAT, "distributions": found}
 
     def write(self, path: Path) -> None:
-        """Write the file in place of the one that is there: sorted keys, so that equal content has equal bytes.
+        """Write the file in place of the present one: sorted keys, so that equal content has equal bytes.
 
         Raises:
             OSError: It cannot be written.

@@ -1,4 +1,4 @@
-"""What a project's adoption file may say of a tool: what its source says, and what makes it stricter."""
+"""The claims that a project's adoption file may make for a tool: those of its source, and stricter ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_PARSED = 100
 
 
 class DefinitionsNow:
-    """What the source of a distribution's tools says of them now; each module is parsed once."""
+    """The present definitions in the source of a distribution's tools; each module is parsed once."""
 
     def __init__(self) -> None:
         self._modules: dict[str, dict[str, SourceTool]] = {}
@@ -72,7 +72,7 @@ class DefinitionsNow:
 
 def changes_in(tool: AdoptedTool, now: Mapping[str, Any]) -> str:
     """Return in which fields the definition in the source differs from the adopted one, as one line; "" for none."""
-    # What the source does not show now may be as it was.
+    # A field that the source does not show now may be unchanged.
     known = {
         name: value for name, value in now.items() if value is not None and name != "members" and value != "unknown"
     }
@@ -89,8 +89,8 @@ def changes_in(tool: AdoptedTool, now: Mapping[str, Any]) -> str:
 def proven(tool: AdoptedTool, now: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the definition of a tool that a file of a project adopts, and the fields of the file that do not count.
 
-    The hints and claims are those of the source, and what makes it stricter in the file. Description and schemas are
-    the source's where it shows them.
+    The hints and claims are those of the source, and stricter ones in the file. Description and schemas are the
+    source's where it shows them.
     """
     definition, ignored = _joined(tool.definition, now)
     members = tool.definition.get("members")

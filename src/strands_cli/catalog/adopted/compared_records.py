@@ -1,4 +1,4 @@
-"""The records of adopted tools, each compared with what is installed."""
+"""The records of adopted tools, each compared with the installed files."""
 
 # Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
 # ruff: noqa: PTH120

@@ -106,8 +106,8 @@ def read_origin(dist_info: str) -> Origin:
 def open_distribution(dist_info: str) -> Distribution:
     """Return the metadata, requirements and entry points as `importlib_metadata` reads them.
 
-    Files are read up to a limit, bytes that are not UTF-8 are replaced, and lines of `entry_points.txt` that make the
-    library raise are left out; the scan reports those.
+    Files are read up to a limit, invalid UTF-8 is replaced, and lines of `entry_points.txt` that make the library raise
+    are left out; the scan reports those.
     """
     from pathlib import Path
 
@@ -184,13 +184,13 @@ def _parsable_lines(text: str) -> str:
     return "\n".join(line for line in lines if "=" in line or line.startswith(("[", "#")))
 
 
-# The installed distributions that one leads to by its requirements, and those requirements that are not met.
+# The installed distributions that one leads to by its requirements, and the unmet requirements.
 
 
 def closures_of(names: Iterable[str], seen: Scan) -> dict[str, set[str]]:
     """Return, for each of these distributions, the installed ones that its requirements lead to, itself included.
 
-    It is empty for one that is not installed. What one of them has read is not read again for the next.
+    It is empty for an absent one. Requirements are read once for all of them.
     """
     read: dict[str, list[Requirement]] = {}
     return {name: _closure(name, seen, read) for name in names}
@@ -210,7 +210,7 @@ def _closure(name: str, seen: Scan, read: dict[str, list[Requirement]]) -> set[s
 
 
 def unmet_in_closure(name: str, seen: Scan) -> Iterator[str]:
-    """Yield what a distribution, or one that its requirements lead to, requires and this environment does not have."""
+    """Yield the missing requirements of a distribution, and of those that its requirements lead to."""
     for owner in sorted(closures_of([name], seen)[name]):
         for needed in _in_force(_requirements(owner, seen), ""):
             version = seen.version(needed.name)
@@ -222,14 +222,14 @@ def unmet_in_closure(name: str, seen: Scan) -> Iterator[str]:
 
 
 def _requirements(name: str, seen: Scan) -> list[Requirement]:
-    """Return what a distribution requires, in any case and with any of its extras."""
+    """Return the requirements of a distribution, in any case and with any of its extras."""
     found = map(_parsed, open_distribution(seen.records[name][0][1]).requires or ())
     return [needed for needed in found if needed]
 
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Requirement | None:
-    """Return a requirement; None for one that is not valid, which an installer does not follow either."""
+    """Return a requirement; None for an invalid one, which an installer does not follow either."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -246,7 +246,7 @@ def _in_force(required: list[Requirement], extra: str) -> Iterator[Requirement]:
 
 
 def _needs(required: list[Requirement], extra: str) -> Iterator[tuple[str, str]]:
-    """Yield what these requirements lead to: each name without an extra, then with each of its extras."""
+    """Yield the targets of these requirements: each name without an extra, then with each of its extras."""
     for needed in _in_force(required, extra):
         target = normalise(needed.name)
         yield target, ""

@@ -223,7 +223,7 @@ GROUP = "strands_cli.tools"
 MAX_ENTRY_POINTS_BYTES = 1_000_000
 MAX_METADATA_BYTES = 65_536
 
-# What the names of all our groups begin with.
+# The prefix of the names of all our groups.
 _PROJECT = b"strands_cli."
 _SEPARATORS = re.compile(r"[-_.]+")
 

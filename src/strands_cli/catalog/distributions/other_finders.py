@@ -21,7 +21,7 @@ from strands_cli.errors import Finding, Where
 
 
 def scan_archive(archive: str, seen: Scan) -> None:
-    """Scan a path entry that is a file; a file that is not a zip archive is ignored."""
+    """Scan a path entry that is a file; other files than zip archives are ignored."""
     try:
         if not zipfile.is_zipfile(archive):
             return

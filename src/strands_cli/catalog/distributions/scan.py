@@ -165,10 +165,10 @@ def declared_points(group: str, seen: Scan | None = None) -> Iterator[tuple[str,
 
 
 def import_named(value: str) -> Any:
-    """Return what `module:attribute` of a plugin names; a file of the current directory is never imported.
+    """Return the object of a plugin's `module:attribute`; a file of the current directory is never imported.
 
     Raises:
-        BaseException: what its import raises.
+        BaseException: every exception of its import.
     """
     module, attribute = reference_in(value)
     path = list(sys.path)

@@ -29,7 +29,7 @@ _STANDARD = frozenset(
 
 
 def keeps_definition(decorator: ast.expr, names: ModuleNames) -> bool:
-    """Return whether a decorator surely wraps the function without changing what a tool is described by."""
+    """Return whether a decorator surely wraps the function without changing the description of the tool."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
         return f"{names.meaning(called.value.id)}.{called.attr}" in _STANDARD
@@ -46,7 +46,7 @@ def keeps_definition(decorator: ast.expr, names: ModuleNames) -> bool:
 
 
 def _wraps(made: Function, names: ModuleNames) -> bool:
-    """Return whether a decorator returns a function inside it that has `@wraps(f)` of its only argument."""
+    """Return whether a decorator returns a function inside it with `@wraps(f)` of its only argument."""
     wrapper = _returned(made)
     if wrapper is None or len(made.args.args) != 1 or len(wrapper.decorator_list) != 1:
         return False
@@ -58,7 +58,7 @@ def _wraps(made: Function, names: ModuleNames) -> bool:
 
 
 def _returned(made: Function) -> Function | None:
-    """Return the inner function that a function returns, if that is the only thing it can return."""
+    """Return the inner function that a function returns, if it can return nothing else."""
     inner = [node for node in made.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     last = made.body[-1]
     plain = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Expr, ast.Return)
@@ -92,7 +92,7 @@ class DefinedTools:
 
     def _decorated(self, node: Function, decorator: ast.expr) -> SourceTool:
         keywords = {**_keywords(decorator), **_named_texts(decorator, self.source)}
-        # A keyword that is not literal makes its field unknown; an absent one has the SDK's default.
+        # A computed keyword makes its field unknown; an absent one has the SDK's default.
         name = keywords.get("name", node.name)
         description = keywords.get("description", description_of(node) or node.name)
         known = all(decorator_name(one) in {*self.source.tool_names, "tool_metadata"} for one in node.decorator_list)
@@ -124,7 +124,7 @@ class DefinedTools:
         )
 
     def _changing(self, node: Function, decorator: ast.expr) -> Iterator[str | None]:
-        """Yield the decorators that may change what `@tool` describes: those above it, and below it unknown ones."""
+        """Yield the decorators that may change the description: those above `@tool`, and unknown ones below it."""
         index = node.decorator_list.index(decorator)
         above, below = node.decorator_list[:index], node.decorator_list[index + 1 :]
         for one in (*above, *(node for node in below if not keeps_definition(node, self.names))):
@@ -132,7 +132,7 @@ class DefinedTools:
                 yield decorator_name(one)
 
     def of_spec(self, node: ast.expr, variable: str) -> SourceTool:
-        """Return the tool of a `TOOL_SPEC`, or of an element of `TOOL_SPECS`; one that is computed has no name."""
+        """Return the tool of a `TOOL_SPEC`, or of an element of `TOOL_SPECS`; a computed one has no name."""
         source, spec = self.source, literal(node)
         last = source.module.rpartition(".")[2]
         if not isinstance(spec, dict):
@@ -205,13 +205,13 @@ def _needed(node: ast.ClassDef) -> tuple[str, ...]:
 
 
 def _own_spec(node: ast.ClassDef, source: SourceModule) -> dict[str, Any]:
-    """Return what an `AgentTool` states literally in `tool_spec`, under the name that it states in `tool_name`."""
+    """Return the literal `tool_spec` of an `AgentTool`, under its literal `tool_name`."""
     spec, name = (literal(_stated(node, word, source)) for word in ("tool_spec", "tool_name"))
     return {**spec, "name": name} if isinstance(spec, dict) else {}
 
 
 def _stated(node: ast.ClassDef, word: str, source: SourceModule) -> ast.expr | None:
-    """Return the value of an attribute of a class, or what its property of that name only returns."""
+    """Return the value of an attribute of a class, or the only value that its property of that name returns."""
     value: ast.expr | None = None
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name == word:
@@ -225,9 +225,9 @@ def _stated(node: ast.ClassDef, word: str, source: SourceModule) -> ast.expr | N
 
 
 def _metadata(node: Function | ast.ClassDef) -> dict[str, Any]:
-    """Return what `@tool_metadata` says, as a part of a tool spec."""
+    """Return the words of `@tool_metadata`, as a part of a tool spec."""
     fields: dict[str, Any] = {}
-    for decorator in reversed(node.decorator_list):  # the outer one, which is written first, takes precedence
+    for decorator in reversed(node.decorator_list):  # the outer one, written first, takes precedence
         if decorator_name(decorator) == "tool_metadata":
             fields.update({key: value for key, value in _keywords(decorator).items() if value is not None})
     annotations = {hint: fields.pop(key) for key, hint in {**HINTS, "title": "title"}.items() if key in fields}

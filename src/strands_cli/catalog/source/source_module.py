@@ -97,7 +97,7 @@ def _constant(text: str, node: ast.expr) -> ast.Constant:
     return ast.copy_location(ast.Constant(text), node)
 
 
-# Determine what each name of a module is bound to after its import: a tool, another value, or unknown.
+# Determine the binding of each name of a module after its import: a tool, another value, or unknown.
 
 
 Tool = TypeVar("Tool")
@@ -140,9 +140,9 @@ class Bindings(Generic[Tool]):
     """Follows the statements of a module in their order.
 
     Attributes:
-        names: What each name is bound to at the end: the tool itself, `PLAIN` or `UNKNOWN`; imported names are
+        names: The value of each name at the end: the tool itself, `PLAIN` or `UNKNOWN`; imported names are
             their statement.
-        open_ended: Whether the module may bind names that are not in its source (`from x import *`).
+        open_ended: Whether the module may bind names outside its source (`from x import *`).
     """
 
     def __init__(self, body: Iterable[ast.stmt], tool_of: Callable[[Function], Tool | None]) -> None:
@@ -231,7 +231,7 @@ class Bindings(Generic[Tool]):
 
 
 def is_from_python(node: ast.ImportFrom) -> bool:
-    """Return whether a name is imported from the standard library, which has no tools."""
+    """Return whether a name comes from the standard library, which has no tools."""
     return not node.level and _is_of_python(node.module or "")
 
 
@@ -261,7 +261,7 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _heads(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the parts of a compound statement that are not statements: targets of loops, `as` names, tests."""
+    """Yield the other parts of a compound statement than statements: targets of loops, `as` names, tests."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.ExceptHandler, ast.match_case)):
             yield from _heads(child)
@@ -442,7 +442,7 @@ def bound_names(node: ast.stmt) -> Iterable[str]:
 
 
 def _folded(node: ast.expr) -> ast.expr:
-    """Return the expression with texts in place of what makes a text of texts; most literals have nothing of it."""
+    """Return the expression with texts in place of operations on texts; most literals have none."""
     if not any(isinstance(part, (ast.Call, ast.BinOp, ast.JoinedStr)) for part in ast.walk(node)):
         return node
     import copy
@@ -452,7 +452,7 @@ def _folded(node: ast.expr) -> ast.expr:
 
 
 def literal(node: ast.expr | None, *, folds: bool = True) -> Any:
-    """Return the value of a literal that is JSON; None for another expression.
+    """Return the JSON value of a literal; None for another expression.
 
     Args:
         folds: Whether `"a" + "b"` and `textwrap.dedent("...")` are literals too.

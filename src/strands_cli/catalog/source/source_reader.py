@@ -27,7 +27,7 @@ from strands_cli.catalog.source.type_annotations import ModuleNames, is_bound_on
 # Whether the source of a module surely has no tool of a name; in doubt it has one.
 
 
-# Names with which code binds names that are not in its source.
+# Names with which code binds names outside its source.
 _DYNAMIC = frozenset(
     {"globals", "locals", "vars", "exec", "eval", "setattr", "modules", "__dict__", "__getattr__", "import_module"}
 )
@@ -68,7 +68,7 @@ def _class_lacks(owner: ast.AST, name: str) -> bool:
 
 
 def _is_plain_class(node: ast.AST) -> bool:
-    """Return whether a class has only what its body binds, besides what every class has."""
+    """Return whether a class has only the names that its body binds, besides those of every class."""
     if not isinstance(node, ast.ClassDef) or node.decorator_list or node.keywords:
         return False
     return all(isinstance(base, ast.Name) and base.id == "object" for base in node.bases)
@@ -161,8 +161,7 @@ def read_tool(module: str, attribute: str | None, read_module: ReadModule) -> So
         attribute: As in the entry point; None for the whole module.
         read_module: Returns a module's source; for a name without source the result is unknown, not an error.
 
-    Returns:
-        The definition; a name that is imported from the same package is followed through a few modules.
+    Returns: The definition; a name imported from the same package is followed through a few modules.
 
     Raises:
         SourceError: A module's source is not Python.
@@ -351,7 +350,7 @@ class _Listed:
             yield replace(tool, attribute=tool.name)
 
     def _of_spec(self, node: ast.expr, variable: str) -> SourceTool:
-        # Code may still change the spec: what loading finds is compared with what was read.
+        # Code may still change the spec: the loaded one is compared with this one.
         tool = self._defined.of_spec(node, variable)
         if None in (tool.name, tool.description, tool.input_schema):
             return replace(tool, unknown=("its tool spec is code",))

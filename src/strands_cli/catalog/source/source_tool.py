@@ -1,4 +1,4 @@
-"""`SourceTool`: what the source of a tool shows of its definition."""
+"""`SourceTool`: the definition of a tool in its source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOOL_WORD = Code(
 # Fields of the manifest that a list of tools shows; in Python they are beside the others.
 CATALOGUE = Manifest.CATALOGUE
 _OF_THE_SDK = ("name", "description", "inputSchema", "outputSchema", "annotations", "strands_cli")
-# Other words for the same, with what makes the value of it.
+# Other words for the same, with the conversion of the value.
 _OTHER_WORDS = {"requires_consent": "requires_confirmation", "timeout": "timeout_s", "timeout_ms": "timeout_s"}
 CLAIMS, HINT_WORDS = WORDS["strands_cli"], WORDS["annotations"]
 Words = Mapping[str, Any]
@@ -41,7 +41,7 @@ _KINDS: Mapping[type, str] = {
 def normal_spec(spec: Words) -> dict[str, Any]:
     """Return a spec with each known word in its place: hints, claims under `strands_cli`, catalogue fields on top.
 
-    What is written under `strands_cli` is stronger than the same at the top; what is unknown stays where it is.
+    A word under `strands_cli` is stronger than the same at the top; unknown words stay where they are.
     """
     hints, claims = dict(json_object(spec.get("annotations"))), dict[str, Any]()
     normal = {word: value for word, value in spec.items() if word in _OF_THE_SDK or not _is_known(word)}
@@ -52,14 +52,14 @@ def normal_spec(spec: Words) -> dict[str, Any]:
         elif name in HINT_WORDS:
             hints.setdefault(name, value)
         else:
-            # What is not true or false is not a promise that no person needs to confirm.
+            # Another value than true or false is not a promise that no person needs to confirm.
             claims[name] = True if name == "requires_confirmation" and not isinstance(value, bool) else value
     places = {"annotations": hints, "strands_cli": claims}
     return normal | {place: words for place, words in places.items() if words or place in spec}
 
 
 def meaningless_words(spec: Words) -> list[tuple[str, str | None]]:
-    """Return each word of a spec that means nothing, and what to write instead if that is known."""
+    """Return each word of a spec without a meaning, and its replacement if that is known."""
     found: list[tuple[str, str | None]] = []
     own = json_object(spec.get("strands_cli"))
     for word, value in [*((w, v) for w, v in spec.items() if w not in _OF_THE_SDK), *own.items()]:
@@ -76,7 +76,7 @@ def meaningless_words(spec: Words) -> list[tuple[str, str | None]]:
 
 
 def with_metadata(spec: Words, metadata: Words) -> dict[str, Any]:
-    """Return a spec over what `@tool_metadata` says, as the parts `annotations` and `strands_cli` of a spec."""
+    """Return a spec over the words of `@tool_metadata`, as the parts `annotations` and `strands_cli` of a spec."""
     if not any(metadata.values()):
         return dict(spec)
     normal = normal_spec(spec)
@@ -87,7 +87,7 @@ def with_metadata(spec: Words, metadata: Words) -> dict[str, Any]:
 
 
 def catalogue_of(fields: Words) -> dict[str, Any]:
-    """Return the catalogue fields that have the type of the manifest's, as a record has them."""
+    """Return the catalogue fields with the type of the manifest's, as a record has them."""
     sound = {name: value for name, value in fields.items() if isinstance(value, WORDS["tool"][name])}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in sound.items()}
 
@@ -120,11 +120,11 @@ class SourceTool:
         certain: Whether running the code practically cannot change the definition.
         members: As in `ToolRecord`.
         catalogue: The fields that a list of tools shows: `family`, `requires`, `deprecated` and others.
-        meaningless: The words that have no effect, each with what to write instead.
+        meaningless: The words without effect, each with its replacement.
         module: The module that defines it.
         attribute: The name in the module that loads it; None where the module itself is the tool.
         unknown: Why its definition is known only after loading, a phrase for each reason; empty if the source shows it.
-        is_inferred: Whether its input schema is that of its signature, and not written out.
+        is_inferred: Whether its input schema comes from its signature, and is not written out.
         computed: The parameters whose default is code.
         needs: The arguments that its class or function needs, so that a workflow cannot make it.
     """
@@ -199,7 +199,7 @@ class SourceTool:
 
     @property
     def literal(self) -> SourceTool:
-        """The tool without input schemas that are only inferred from signatures."""
+        """The tool without input schemas inferred from signatures."""
         members = None if self.members is None else tuple(member.literal for member in self.members)
         return replace(self, input_schema=None if self.is_inferred else self.input_schema, members=members)
 

@@ -1,4 +1,4 @@
-"""The JSON Schema that pydantic makes of a type annotation, read from the syntax tree; what is not sure is unknown."""
+"""The JSON Schema that pydantic makes of a type annotation, read from the syntax tree; doubtful parts are unknown."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _is_constant(node: ast.stmt) -> bool:
 
 
 def _run_at_import(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield every node that is evaluated when the module is imported: all but the bodies of functions."""
+    """Yield every node evaluated at the module's import: all but the bodies of functions."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -141,7 +141,7 @@ class ModuleNames:
         self._hops = hops
 
     def meaning(self, name: str) -> str | tuple[ast.expr, ModuleNames] | None:
-        """Return the full name of what another module made (`typing.Optional`), or what a name is bound to, if sure."""
+        """Return the full name of another module's object (`typing.Optional`), or the value of a name, if sure."""
         node = self.source.definition(name)
         if isinstance(node, ast.Import):
             return next((alias.name for alias in node.names if (alias.asname or alias.name) == name), None)
@@ -155,7 +155,7 @@ class ModuleNames:
         return name if node is None and hasattr(builtins, name) and not self.source.rebinds(name) else None
 
     def function(self, name: str) -> tuple[Function, ModuleNames] | None:
-        """Return the function that a name is bound to, with the names of its module; None if that is not sure."""
+        """Return the function bound to a name, with the names of its module; None if that is not sure."""
         node = self.source.definition(name)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.decorator_list:
             return (node, self) if self.source.binds_once(name) else None
@@ -166,14 +166,14 @@ class ModuleNames:
         return ModuleNames(source, self._read_module, self._hops - 1).function(original) if source else None
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a literal, or of a name that is bound to one, as JSON has it.
+        """Return the JSON value of a literal, or of a name bound to one.
 
         Raises:
             ValueError: It is code.
         """
         if isinstance(node, ast.Name):
             meaning = self.meaning(node.id)
-            # Code may change a list or a dict that has a name.
+            # Code may change a list or a dict with a name.
             if isinstance(meaning, tuple) and isinstance(meaning[0], (ast.Constant, ast.Name, ast.UnaryOp)):
                 inner, names = meaning
                 return names.value(inner)
@@ -219,7 +219,7 @@ _SIMPLE: Mapping[str, Mapping[str, Any]] = {
     "uuid.UUID": {"type": "string", "format": "uuid"},
     "pathlib.Path": {"type": "string", "format": "path"},
 }
-# The names in `typing` of what has another name.
+# The names in `typing` of types with another name.
 _TYPING = {"Dict": "dict", "List": "list", "Tuple": "tuple", "Set": "set", "FrozenSet": "frozenset", "Text": "str"}
 _FORMS = ("Any", "Union", "Optional", "Literal", "Annotated", "Sequence", "Mapping")
 _OF_TYPING = frozenset({"typing", "typing_extensions", "collections.abc"})
@@ -229,14 +229,14 @@ _OF_VALUE = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 class UnknownTypeError(Exception):
-    """An annotation says what only loading shows; the message is the annotation as it is written."""
+    """Only loading shows the type of an annotation; the message is the annotation as written."""
 
 
 class Names(Protocol):
     """The names that an annotation can use."""
 
     def meaning(self, name: str) -> str | tuple[ast.expr, Names] | None:
-        """Return the full name of what another module made (`typing.Optional`), or what a name is bound to, if sure."""
+        """Return the full name of another module's object (`typing.Optional`), or the value of a name, if sure."""
 
 
 def schema_of(node: ast.expr, names: Names, depth: int = 0) -> dict[str, Any]:
@@ -369,12 +369,12 @@ CONTEXT = "tool_context"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function's parameters say.
+    """The input that a function's parameters describe.
 
     Attributes:
         schema: The JSON Schema of the input; None if it is known only after loading.
         unknown: Why it is, a phrase for each parameter.
-        computed: The parameters with a default that is code, which the schema does not show.
+        computed: The parameters with code as default, which the schema does not show.
     """
 
     schema: Mapping[str, Any] | None
@@ -383,7 +383,7 @@ class Signature:
 
 
 def read_signature(node: Function, decorator: ast.expr, names: ModuleNames) -> Signature:
-    """Return the input schema that the SDK would make, with what only loading shows."""
+    """Return the input schema that the SDK would make, with the parts that only loading shows."""
     properties: dict[str, Any] = {}
     required, unknown, computed = list[str](), list[str](), list[str]()
     try:
@@ -484,7 +484,7 @@ def _descriptions(node: Function) -> dict[str, str]:
 
 
 def _clean(schema: dict[str, Any], *, is_required: bool) -> dict[str, Any]:
-    """Return a property as the SDK offers it: without what it drops, and an optional one without `null`."""
+    """Return a property as the SDK offers it: without the words that it drops, and an optional one without `null`."""
     choices = schema.get("anyOf", ())
     if not is_required and len(choices) == 2 and any(choice.get("type") == "null" for choice in choices):
         inner: dict[str, Any] = next((choice for choice in choices if choice.get("type") != "null"), {})
