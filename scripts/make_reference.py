@@ -311,9 +311,10 @@ def tool_rows(path: Path) -> Iterator[str]:
     for tool in manifest["tools"]:
         schema = tool["input_schema"]
         required = schema.get("required", [])
-        inputs = ", ".join(
-            f"`{name}`{'' if name in required else ' (optional)'}" for name in schema.get("properties", {})
-        )
+        names = {name: f"`{name}`" for name in schema.get("properties", {})}
+        needed = ", ".join(text for name, text in names.items() if name in required)
+        more = ", ".join(text for name, text in names.items() if name not in required)
+        inputs = "; ".join(part for part in (needed, f"optional {more}" * bool(more)) if part)
         reads = "yes" if tool.get("annotations", {}).get("readOnlyHint") else "no"
         summary = tool["description"].split(". ")[0].split("\n")[0].rstrip(".").replace("|", "\\|")
         yield f"| `{tool['name']}` | {summary} | {inputs} | {reads} | `{manifest['distribution']}` |\n"

@@ -123,7 +123,7 @@ def test_the_schema_takes_the_examples_and_refuses_a_wrong_key() -> None:
 
 def test_the_reference_lists_every_key() -> None:
     page = (CLONE / "docs/reference/agent-files.md").read_text("utf-8")
-    listed = re.findall(r"^\| `([^`]+)` \|", page, re.M)
+    listed = re.findall(r"^- `([^`]+)`:", page, re.M)
 
     def names(kind: Any) -> list[str]:
         return [field.alias or name for name, field in kind.model_fields.items() if name != "expect"]
