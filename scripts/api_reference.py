@@ -64,16 +64,13 @@ def api_page() -> str:
 
 def methods_of(name: str) -> str:
     """Return the part about the methods of a class."""
-    methods = {
-        method: value
+    methods = [
+        method
         for method, value in vars(getattr(api, name)).items()
         if not method.startswith("_") and not inspect.ismemberdescriptor(value)
-    }
-    items = "".join(
-        f"- `.{method}{arguments_of(getattr(api, name), method)}`: {first_sentence(inspect.getdoc(value) or '')}\n"
-        for method, value in methods.items()
-    )
-    return f"## `{name}`\n\n{items}"
+    ]
+    items = ", ".join(f"`.{method}{arguments_of(getattr(api, name), method)}`" for method in methods)
+    return f"## `{name}`\n\n{items}\n"
 
 
 def arguments_of(kind: type, method: str) -> str:
@@ -108,9 +105,10 @@ def sentence_of(name: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, or what is before its first colon, as one line."""
+    """Return the first sentence of a text, or its part before the first colon, as one line; `Return` is left out."""
     sentence = re.split(r"(?<=[.:;])\s", " ".join(text.split("\n\n")[0].split()))[0]
-    return sentence.rstrip(".:;") + "."
+    plain = re.sub(r"^(Return|Yield) ", "", sentence.rstrip(".:;"))
+    return f"{plain[:1].upper()}{plain[1:]}."
 
 
 def comment_above(name: str, module: str) -> Iterator[str]:

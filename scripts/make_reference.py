@@ -46,8 +46,9 @@ MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 
 FINDINGS_INTRODUCTION = """# Findings
 
-Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. Scripts may rely on the codes:
-new ones are added, and none is renamed. An error means exit code 3 where no other is written.
+Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. Below each code are its meaning
+and its usual fix. Scripts may rely on the codes: new ones are added, and none is renamed. An error means exit code 3
+where no other is written.
 
 `python scripts/make_reference.py` makes this page from the declarations.
 """
@@ -67,13 +68,14 @@ def findings_page() -> str:
 def section_of(code: Code) -> str:
     """Return one code's section; the exit code is that of an error, since a warning refuses nothing."""
     exit_code = "" if code.exit_code == AUTHOR_EXIT_CODE else f" Exit {code.exit_code}."
-    return f"### {code}\n\n{code.meaning}{exit_code} **Fix:** {code.remedy}\n"
+    return f"### {code}\n\n{code.meaning}{exit_code}\n\n{code.remedy}\n"
 
 
 COMMANDS_INTRODUCTION = """# Command line
 
 `strands`, `strands-cli` and `python -m strands_cli` are the same program. Results go to stdout, everything else to
-stderr; every `--json` is one [JSON document](json.md). The last line of `strands COMMAND --help` is an example.
+stderr. Every command but `completion`, `worker`, `ui` and `watch` has `--json`: it prints one
+[JSON document](json.md). The last line of `strands COMMAND --help` is an example.
 
 This page is made from the program by `python scripts/make_reference.py`.
 """
@@ -85,6 +87,8 @@ Commands name these below *Common*: one by one, or all of a group by the group's
 """
 # So many commands make an argument or an option a common one.
 COMMON = 3
+# The introduction describes it.
+IN_EVERY_COMMAND = "--json"
 # Where a command lacks at most so many options of a group, they are named rather than those that it has.
 FEW = 2
 # The exit code of a finding that does not say another.
@@ -156,7 +160,7 @@ def command_section(path: str, command: Any, common: Mapping[str, Mapping[str, s
     items = {parameter_item(one): one for parameters in by_heading(command.params).values() for one in parameters}
     named = list[str]()
     for heading, group in common.items():
-        has = [name for item, name in group.items() if item in items]
+        has = [name for item, name in group.items() if item in items and name != IN_EVERY_COMMAND]
         lacks = [name for item, name in group.items() if item not in items]
         if not lacks or len(has) > FEW >= len(lacks):
             named.append(f"*{heading}*{' without ' * bool(lacks)}{' and '.join(f'`{name}`' for name in lacks)}")
@@ -175,13 +179,13 @@ def common_line(named: Sequence[str]) -> Iterator[str]:
 
 
 def same_sections(pairs: Iterable[tuple[str, Any]], common: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """Yield the sections of commands; one that is another by its help and its parameters only names that."""
+    """Yield the sections of commands; one with a single line, or like an earlier one, is a line without a heading."""
     paths: dict[str, str] = {}
     for path, command in pairs:
         section = command_section(path, command, common)
         first = paths.setdefault(section.partition("\n")[2], path)
-        is_first = first == path
-        yield section if is_first else f"### {path}\n\nThe same as `{first}`.\n"
+        text = section.partition("\n\n")[2].strip() if first == path else f"The same as `{first}`."
+        yield f"`{path}`: {text}\n" if "\n" not in text else section
 
 
 def is_argument(parameter: Any) -> bool:

@@ -15,7 +15,7 @@ A workflow is one YAML or JSON file of at most 10 MB, with at most 2,000 agents,
 branches), 2,000 inputs of a kind, and 1,000 artifacts, secrets, servers and tools of each kind. Scalars mean what YAML
 1.2 says: `yes`, `on` and dates are text, duplicate keys are refused, anchors and merge keys work. Keys that start with
 `x-` are notes, allowed wherever the format defines keys; any other unknown key is an error. An empty key (`tags:`)
-counts as absent, but an empty list of tools is an error, since it could mean none or all.
+counts as absent, but an empty list of tools is an error. A scalar is a text, a boolean or a number.
 
 Where an input declares `type: string`, its `default`, its `enum` and its value in `values`, `--vars-file` or a row of
 JSON Lines are the text that is written: `1.10`, `1e3`, `010`, `True` stay so, with quotes or without (a default of
@@ -45,6 +45,8 @@ A pattern has two keys, both required: its `type`, and the `config` that belongs
 OF_PATTERNS = {"type", "config"}
 # The forms of a step.
 STEP = ["AgentStep", "GateStep", "CallStep"]
+# The types of a text that no field restricts.
+SCALARS = ["text", "boolean", "number"]
 # So many keys that two mappings share are described once.
 SHARED = 3
 
@@ -137,7 +139,7 @@ def _type_of(node: Any, patterns: set[str]) -> str:
     if node.get("type") == "object":
         values = node.get("additionalProperties") or next(iter(node.get("patternProperties", {}).values()), True)
         return f"mapping of {_type_of(values, patterns)}" if isinstance(values, dict) else "mapping"
-    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
+    words = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
     kind = node.get("type")
     return words.get(kind[0] if isinstance(kind, list) else kind, "anything") + _bounds_of(node)
 
@@ -149,7 +151,8 @@ def _union(forms: list[Any], patterns: set[str]) -> str:
     if names and patterns.issuperset(names):
         return "[pattern](#patterns)"
     types = dict.fromkeys(_type_of(form, patterns) for form in forms if form.get("type") != "null")
-    return " or ".join(one for one in types if one != "whole number" or "number" not in types)
+    kinds = [one for one in types if one != "integer" or "number" not in types]
+    return "scalar" if kinds == SCALARS else " or ".join(kinds)
 
 
 def _name_in(node: Any) -> str:
