@@ -100,7 +100,8 @@ def _items(definition: dict[str, Any], definitions: dict[str, Any], patterns: se
     for key, node in definition["properties"].items():
         default = "; required" if key in required else _default_of(node)
         meaning = _meaning_of(node, definitions).replace("\n", " ")
-        found[key] = f"- `{key}` ({_type_of(node, patterns)}{default}): {meaning}"
+        kind = f"{_type_of(node, patterns)}{default}".removeprefix("boolean; ")
+        found[key] = f"- `{key}` ({kind}): {meaning}"
     return found
 
 
