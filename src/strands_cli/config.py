@@ -87,7 +87,7 @@ def _require_address(store: str, names: tuple[str, str]) -> None:
         fix = f"write postgresql://USER@HOST/DATABASE, or name a directory with {names[0]}"
         raise UsageError(f"{names[1]} is not the address of a store: {store!r}", fix=fix)
     if has_wrong_reference(store):
-        # What is in the braces may be a password.
+        # The text in the braces may be a password.
         raise UsageError(f"the braces in {names[1]} do not refer to a secret", fix=REFERENCES)
 
 

@@ -1,4 +1,4 @@
-"""What the core registers itself, by entry-point group: the same rows as the entry points of an installed distribution.
+"""The parts that the core registers itself, by entry-point group: rows like the entry points of a distribution.
 
 A name of the core or of a distribution of this project has one owner, whatever else is installed.
 """
@@ -21,7 +21,7 @@ PROVIDERS = "strands_cli.providers"
 EXPORTERS = "strands_cli.exporters"
 # Not a group: the keys of the user's config file that switch on a hook plugin of ours.
 CONFIG_KEYS = "config.yaml"
-# The groups whose parts a person names: through them the core imports what policy and the lock admit.
+# The groups whose parts a person names: through them the core imports parts that policy and the lock admit.
 PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES, OWNERS, EXPORTERS)
 
 # Name -> object reference, as in an entry point.
@@ -83,7 +83,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
     ),
 }
 
-# Names of distributions of this project, so that a fix names what brings them.
+# Names of distributions of this project, so that a fix names the one with a missing part.
 OURS: Mapping[str, Mapping[str, str]] = {
     COMMANDS: {
         "atomic": "strands-cli-migrate",

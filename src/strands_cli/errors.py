@@ -41,7 +41,7 @@ class Code(str):
     them from the sources.
 
     Attributes:
-        meaning: What is wrong, in general.
+        meaning: The fault, in general.
         remedy: The usual fix.
         exit_code: That of a command which reports it as an error.
     """
@@ -59,7 +59,7 @@ class Code(str):
         return code
 
     def __reduce__(self) -> tuple[type[Code], tuple[str, str, str, int]]:
-        """Return what copying and pickling call."""
+        """Return the call for copying and pickling."""
         return Code, (str(self), self.meaning, self.remedy, self.exit_code)
 
 
@@ -93,7 +93,7 @@ _LONGEST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with an input: what happened, where, and how to fix it; without a `fix`, as its code says.
+    """One fault of an input: the message, the place, and the fix; without a `fix`, the remedy of its code.
 
     `count` is more than one where it reports only how many others there are.
     """
@@ -174,12 +174,12 @@ class StrandsCliError(Exception):
     """Something a person must act on; each subclass says who and carries the exit code.
 
     Args:
-        message: What happened, in one sentence.
+        message: The fault, in one sentence.
         findings: Every known problem, when there are several or when they have places.
-        fix: What to do about it.
+        fix: The remedy.
 
-    `brief` replaces the message for a person who has just read it in the lines of the run. `run_id` is the run that has
-    stopped, for `Workflow.resume` and `strands resume`; it is empty where none had begun.
+    `brief` replaces the message for a person who has just read it in the lines of the run. `run_id` is the stopped run,
+    for `Workflow.resume` and `strands resume`; it is empty where none had begun.
     """
 
     exit_code: ExitCode = ExitCode.INTERNAL
@@ -194,7 +194,7 @@ class StrandsCliError(Exception):
 
     @property
     def whole_message(self) -> str:
-        """What happened, with the findings that are errors, for those who see nothing else of it."""
+        """The message, with the findings that are errors, for those who see nothing else of it."""
         return "; ".join([self.message, *(finding.message for finding in self.findings if finding.severity == "error")])
 
 
@@ -287,7 +287,7 @@ class NotEquipped(StrandsCliError):
 
 
 class PluginFailed(StrandsCliError):
-    """A command of an installed distribution raised what only a fault of its own explains."""
+    """A command of an installed distribution raised an exception that only a fault of its own explains."""
 
     exit_code = ExitCode.INTERNAL
 
@@ -308,7 +308,7 @@ class BudgetExceeded(StrandsCliError):
 
     Attributes:
         limit: The name of the limit, one of `runtime.budgets`, which a resumed run may raise.
-        spent: What is spent of it, at least the limit.
+        spent: The used amount, at least the limit.
         is_of_many: Whether many runs have it together, so that a single one of them is only interrupted.
     """
 
@@ -338,7 +338,7 @@ class Terminated(StrandsCliError):
 
 
 class ReaderStopped(StrandsCliError):
-    """The reader of the results stopped before the work was done (`| head -1`); what is done is stored."""
+    """The reader of the results stopped before the work was done (`| head -1`); finished work is stored."""
 
     exit_code = ExitCode.READER_STOPPED
 
@@ -403,7 +403,7 @@ def exit_code_meanings() -> dict[ExitCode, str]:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What foreign code raised in place of an answer."""
+    """An exception of foreign code in place of an answer."""
 
     error: BaseException
 

@@ -83,7 +83,7 @@ class Event:
 class RunStarted(Event):
     """A run began; `resumed` if its journal already has entries.
 
-    The fields after it are what its earlier processes spent; `cost_usd` is None if that is unknown.
+    The fields after it are the usage of its earlier processes; `cost_usd` is None if that is unknown.
     """
 
     run_id: str
@@ -200,7 +200,8 @@ class ToolProgress(Event):
 class ToolCallFinished(Event):
     """A tool call ended; `error_code` is None for a success.
 
-    Of a failed one `reason` is a sentence, and `fix` what permits or repairs such a call, where its tool names it.
+    Of a failed one `reason` is a sentence, and `fix` the change that permits or repairs such a call, where its tool
+    names it.
     """
 
     key: str
@@ -259,11 +260,11 @@ class ArtifactWritten(Event):
     size: int
 
 
-# In the detail of a model turn: the reason of its end, where that is not known.
+# In the detail of a model turn: the reason of its end, where that is unknown.
 UNKNOWN_END_OF_ROW = "unknown_end"
-# The marks in the detail of a denied call: that a person could have allowed it, and what `--allow` takes for it.
+# The marks in the detail of a denied call: that a person could have allowed it, and the word for `--allow`.
 NO_PERSON, ALLOWED_BY = "no_person", "allowed_by"
-# What denies calls in place of a person.
+# The option that denies calls in place of a person.
 DENY = "--deny"
 
 
@@ -272,7 +273,7 @@ class Denials:
     """Calls of one tool that were denied for one reason, beside all calls of it in the run.
 
     `no_person` is true if a person could have allowed them and none was there to be asked, `by_tool` if the tool itself
-    refused them; then `fix` is what permits them, where it names that.
+    refused them; then `fix` is the change that permits them, where it names one.
     """
 
     tool: str

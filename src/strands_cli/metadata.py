@@ -59,12 +59,12 @@ class ToolMetadataFields(TypedDict, total=False):
         timeout_s: Seconds after which a call is ended.
         max_output_bytes: Bytes of output after which it is cut.
         family: A group of tools, of one or several distributions.
-        category: What it is for.
-        requires: What it needs: `distributions`, `modules`, `python`, `os`, `env`, as in the manifest.
+        category: Its purpose. requires: Its requirements: `distributions`, `modules`, `python`, `os`, `env`, as in the
+            manifest.
         deprecated: `since` and `replacement`.
         config_schema: JSON Schema of its configuration.
         examples: Inputs, each `{"input": {...}}`.
-        earlier: What inputs had as names before, with their names now.
+        earlier: Earlier names of inputs, with their names now.
     """
 
     read_only: bool | None
@@ -88,7 +88,7 @@ class ToolMetadataFields(TypedDict, total=False):
 
 
 def tool_metadata(**fields: Unpack[ToolMetadataFields]) -> Callable[[Target], Target]:
-    """Declare what a tool may do, on a function, a method, a `@tool` object or an `AgentTool` class.
+    """Declare a tool's hints and capabilities, on a function, a method, a `@tool` object or an `AgentTool` class.
 
     It may be above or below `@tool`. If it is applied twice, each field of the outer one takes precedence.
 

@@ -1,4 +1,4 @@
-"""Model providers as rows: the requirements of each, the places of its settings, and what makes the SDK's model."""
+"""Model providers as rows: the requirements of each, the places of its settings, and the maker of the SDK's model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _CORE = "strands-cli"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A model provider: its settings with their places and checks, its requirements, and what makes the SDK's model.
+    """A model provider: its settings with their places and checks, its requirements, and the maker of its model.
 
     It is data, so that `plan` checks a workflow without the SDK. A distribution adds one by an entry point of the group
-    `strands_cli.providers`, which has the provider's name.
+    `strands_cli.providers` with the provider's name.
 
     Attributes:
-        name: What a workflow writes as `provider`.
+        name: The value of `provider` in a workflow.
         title: The service, in a few words.
         make: A function or class, or `module:attribute`, which is imported when a run needs the model. It gets keyword
             arguments and returns a `strands.models.Model`. None for `replay`, which is ours.
@@ -44,7 +44,7 @@ class Provider:
         aws: Whether AWS credentials are used instead of a key.
         temperature_max: Upper bound that the service enforces, if it is below the usual 2.
         adds_v1: Whether the client itself appends `/v1` (Ollama's `/api`) to the host.
-        distribution: What brings it; the program fills it in.
+        distribution: Its distribution; the program fills it in.
     """
 
     name: str

@@ -27,7 +27,7 @@ class ModelSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-# What examples and fixes have in the place of a key.
+# Placeholders for a key in examples and fixes.
 _PLACEHOLDER = (
     r"(sk-(ant-|proj-)?)?([.\u2026]+|[x*_-]{2,})?"
     r"|<[^>]*>|\[[^\]]*\]|\{\{?[^}]*\}\}?|\$\{?\w+\}?"
@@ -122,7 +122,7 @@ def has_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, s
 
 
 def fault_of_key(value: str) -> str | None:
-    """Return what shows that the value of a variable is not a key, or None; the value itself is not repeated."""
+    """Return the sign that the value of a variable is not a key, or None; the value itself is not repeated."""
     text = value.strip()
     if re.fullmatch(_PLACEHOLDER, text, re.IGNORECASE):
         return "a placeholder"

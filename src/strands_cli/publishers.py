@@ -36,7 +36,7 @@ class Publisher:
         """Return a publisher of checked values.
 
         Raises:
-            ValueError: A value is not what its kind allows.
+            ValueError: A value does not fit its kind.
         """
         if kind not in KINDS:
             raise ValueError(f"the kind of a publisher is one of {', '.join(KINDS)}")

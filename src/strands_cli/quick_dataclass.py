@@ -131,5 +131,5 @@ def _functions_of(
 
 
 def _values_of(names: list[str]) -> Callable[[Any], Any]:
-    """Return what gets the values of some fields of an object."""
+    """Return the function that gets the values of some fields of an object."""
     return attrgetter(*names) if names else lambda _: ()

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# The expressions are compiled when an address is met: most runs are stored in a directory.
-# A scheme as RFC 3986 (section 3.1) has it, and what follows it.
+# The expressions are compiled when an address is met: most runs are stored in a directory. A scheme as RFC 3986
+# (section 3.1) has it, and the rest of the address.
 _ADDRESS = r"(?s)([A-Za-z][A-Za-z0-9+.-]+)://(.*)"
-# The user and the password in front of a host; one that is not encoded may contain every character.
+# The user and the password in front of a host; an unencoded one may contain every character.
 _PASSWORD = r"(?s)(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|.*)@"  # noqa: S105 - an expression
 _IN_QUERY = r"(?i)(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)"
 # The sources of the program that an address can refer to, each with the field of a secret that its name is: `key` or
@@ -81,7 +81,7 @@ def without_password(address: str, sources: tuple[str, ...] = ()) -> str:
 
 
 def other_sources(address: str) -> tuple[str, ...]:
-    """Return the words of an address that are sources of distributions, if they are sources at all."""
+    """Return the words of an address that name sources of distributions, if they are sources at all."""
     return tuple(sorted({match[1] for match in re.finditer(_REFERENCE, address)} - set(SOURCES)))
 
 

@@ -34,7 +34,7 @@ def is_within(version: str, specifier: str) -> bool:
 
 
 def is_specifier(text: str) -> bool:
-    """Return whether a text is a PEP 440 specifier that is not empty."""
+    """Return whether a text is a non-empty PEP 440 specifier."""
     if all(_SIMPLE_CLAUSE.fullmatch(clause) for clause in text.split(",")):
         return True
     from packaging.specifiers import InvalidSpecifier, SpecifierSet

@@ -1,1 +1,1 @@
-"""Addresses: whether what a workflow names certainly is public, and which addresses a connection to it may end at."""
+"""Addresses: whether a named one certainly is public, and the addresses at which a connection to it may end."""

@@ -10,10 +10,10 @@ from typing import Literal
 from strands_cli.addresses.address_table import LOCAL_NAMES, NEVER, IPNetwork, closed_because, meanings, parse_address
 from strands_cli.quick_dataclass import dataclass
 
-# `local` is this machine or a private network, `unclear` what some program could read as another place.
+# `local` is this machine or a private network, `unclear` a text that some program could read as another place.
 Place = Literal["public", "local", "unclear"]
 
-# What is between `//` and the path; a backslash ends it for some programs and not for others.
+# The text between `//` and the path; a backslash ends it for some programs and not for others.
 _URL = re.compile(r"(?:(?:https?|socks5h?|grpc)://)?([^/?#]+)(?:[/?#].*)?", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::(\d{1,5}))?", re.ASCII)
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
@@ -24,7 +24,7 @@ _LOCAL_KINDS = frozenset({"loopback", "private", "link-local", "shared", "unspec
 
 @dataclass(frozen=True, slots=True)
 class OpenNetwork:
-    """A network that is not public and that a connection may end in, at one port or at any."""
+    """A non-public network in which a connection may end, at one port or at any."""
 
     network: IPNetwork
     port: int | None
@@ -81,11 +81,11 @@ def open_network(text: str) -> OpenNetwork:
 
 
 def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[OpenNetwork] | None = ()) -> Iterator[str]:
-    """Yield why a connection to what is written may not end at the addresses that were found, for each that may not.
+    """Yield why a connection to a written address may not end at the found ones, for each forbidden one.
 
-    What is written in a form that is not public has been asked about: any address but those that are never opened will
-    do. The others have to be public, or in a network that the workflow opens, which has been asked about too; None for
-    what has no place to open one.
+    A person was asked about an address in a non-public form: any address but those that are never opened will do. The
+    others have to be public, or in a network that the workflow opens, which a person was asked about too; None where no
+    network can be opened.
     """
     asked, can_open, opened = not is_public(written), opened is not None, tuple(opened or ())
     is_literal = parse_address(_host_in(written)[0].strip("[]")) is not None
@@ -124,7 +124,7 @@ def _host_in(address: str) -> tuple[str, bool]:
 
 
 def _is_name(name: str) -> bool:
-    """Return whether it is a name in the one form that is compared and looked up."""
+    """Return whether it is a name in the one form to compare and look up."""
     labels = name.split(".")
     return (
         len(name) <= 253

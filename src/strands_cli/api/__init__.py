@@ -1,4 +1,4 @@
-"""What programs and other distributions may import of the core: the Python API, runs, stores, queues, checks, errors.
+"""The names of the core for programs and other distributions: the Python API, runs, stores, queues, checks, errors.
 
 These names are stable. Everything else that can be imported belongs to the core and may change with any version.
 """

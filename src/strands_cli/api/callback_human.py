@@ -11,7 +11,7 @@ from strands_cli.engine.journal.journal_rows import Answer, Question, unanswered
 from strands_cli.engine.waiting.questions import NoPerson
 from strands_cli.errors import UsageError
 
-# What a program may answer: the text; yes or no; None for "not now"; or an `Answer`.
+# The answers of a program: the text; yes or no; None for "not now"; or an `Answer`.
 Reply = str | bool | Answer | None
 AnswerQuestion = Callable[[Question], Reply | Awaitable[Reply]]
 # How many answers that do not match the question's pattern are accepted before an error.

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from strands_cli.planning.run_request import RunRequest, options
 
-# What a program alone chooses.
+# Choices of a program alone.
 _OF_PROGRAMS = {
     "tools": "Python objects as tools: `@tool` functions, an `AgentTool`, a module, a provider, a class with tools.",
     "catalog": "The installed tools; found again by default.",

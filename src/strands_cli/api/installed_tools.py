@@ -1,4 +1,4 @@
-"""The installed tools, to look at them: where each comes from, and what policy and the lock of a folder say of it."""
+"""The installed tools, to look at them: the origin of each, and the rules and the lock of a folder on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class InstalledTools:
 
     Attributes:
         policy_error: Why the policy files cannot be read; the explanations are then those without any.
-        findings: What is wrong with installed tools.
+        findings: The faults of installed tools.
 
     Args:
         folder: Its policy file, its adopted tools and its lock count.
@@ -49,7 +49,7 @@ class InstalledTools:
 
     @property
     def owners(self) -> dict[str, str]:
-        """The names of tools, and of what holds several, each with a distribution that has it."""
+        """The names of tools, and of holders of several, each with a distribution that has it."""
         return {record.name: record.distribution for record in self._machine.catalog.tools}
 
     def denials(self, records: Iterable[ToolRecord], source: str) -> dict[str, str]:
@@ -75,7 +75,7 @@ class InstalledTools:
         return denied
 
     def find(self, ref_name: str) -> ToolRecord:
-        """Return a tool, or what holds several, by the name in its reference.
+        """Return a tool, or a holder of several, by the name in its reference.
 
         Raises:
             UsageError: No installed tool has this name.
@@ -87,7 +87,7 @@ class InstalledTools:
         raise UsageError(f"there is no tool {ref_name!r}", fix="see the list of tools")
 
     def policy_of(self, record: ToolRecord) -> list[Explanation]:
-        """Return what the rules decide on a tool, or on each that it holds."""
+        """Return the decisions of the rules on a tool, or on each that it holds."""
         return explain_policy(f"native:{record.ref_name}", self._machine)
 
     def source_of(self, record: ToolRecord) -> dict[str, Any]:

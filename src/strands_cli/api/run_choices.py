@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from strands_cli.tools.tool_forms import ObjectTools
 
 
-# What the SDK and strands-cli pass to tools under these names.
+# Names that the SDK and strands-cli pass to tools.
 _TAKEN = ("agent", "strands_cli", "tool", "tool_use", "messages", "model", "system_prompt", "tool_config")
 
 
@@ -56,7 +56,7 @@ def _fields(choices: RunChoices | StoredRunChoices, python_tools: ObjectTools | 
 
 
 def _require_free(context: Mapping[str, Any]) -> None:
-    """Check the names of what tools get as keywords and in `ToolContext.invocation_state`."""
+    """Check the names of keywords for tools, which `ToolContext.invocation_state` has too."""
     wrong = [name for name in context if not str(name).isidentifier() or name in _TAKEN]
     if wrong:
         raise TypeError(f"context cannot have the names {', '.join(map(repr, wrong))}")

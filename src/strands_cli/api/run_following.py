@@ -88,7 +88,7 @@ class Listener:
 
 @contextlib.contextmanager
 def reasons_in_traceback() -> Iterator[None]:
-    """Let the traceback of an error say what the command would print: its findings, and how to correct it."""
+    """Let the traceback of an error have the text of the command: its findings, and the fix."""
     try:
         yield
     except StrandsCliError as error:

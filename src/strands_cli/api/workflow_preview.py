@@ -1,4 +1,4 @@
-"""A workflow file as a person sees it before a run: its plan, its findings, and what it starts, reads and sends."""
+"""A workflow file as a person sees it before a run: its plan, its findings, and its programs, files and addresses."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowPreview:
-    """A planned workflow, and what a person reads of it before it may start anything.
+    """A planned workflow, and the facts for a person before it may start anything.
 
     Attributes:
         plan: The plan of a run without inputs.
         findings: Those of the plan, without the ones about missing inputs.
-        sections: What it starts, reads, opens and sends, parts that no step uses included: sentences by the title of
-            their section.
-        digest: The SHA-256 in hex of the files and of what they start and open on this machine.
+        sections: Its programs, files, addresses and sent data, parts that no step uses included: sentences by the title
+            of their section. digest: The SHA-256 in hex of the files and of the programs and files that they name on
+            this machine.
     """
 
     plan: Plan
@@ -78,7 +78,7 @@ class WorkflowPreview:
 
     @property
     def standing(self) -> Standing:
-        """Return whether it may start what a run of it uses: `allowed`, `unanswered` or `denied`."""
+        """Return whether it may start the programs of a run: `allowed`, `unanswered` or `denied`."""
         return Trust.of(self.plan).standing
 
     @property

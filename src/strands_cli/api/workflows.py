@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Workflow:
-    """One workflow, not necessarily valid: `validate` and `plan` report what is wrong, and a run refuses to start.
+    """One workflow, not necessarily valid: `validate` and `plan` report its faults, and a run refuses to start.
 
     It holds no state of runs: it can be run many times, also concurrently.
     """
@@ -52,7 +52,7 @@ class Workflow:
     def from_file(cls, path: str | Path) -> Workflow:
         """Read a YAML or JSON file, or the workflow of an installed package that `DIST/NAME` names.
 
-        A program that names a workflow has chosen it, so that nothing is asked about what it uses.
+        A program that names a workflow has chosen it, so that no question about its uses follows.
 
         Raises:
             UsageError: The file cannot be opened, or no package has the name.
@@ -109,7 +109,7 @@ class Workflow:
 
     @property
     def source(self) -> tuple[str, str]:
-        """The name of its file, `<...>` for one that is not in a file, and its text."""
+        """The name of its file, `<...>` for one without a file, and its text."""
         return self._loaded.document.file, self._loaded.document.text
 
     @property
@@ -128,7 +128,7 @@ class Workflow:
         return self._loaded.findings
 
     def plan(self, inputs: Mapping[str, Any] | None = None, **choices: Unpack[RunChoices]) -> Plan:
-        """Return what a run would do; `plan.findings` lists what prevents it. Calls no model and no tool.
+        """Return the plan of a run; `plan.findings` lists everything that prevents it. Calls no model and no tool.
 
         Raises:
             InvalidInput: The document is not a valid workflow.
@@ -150,8 +150,8 @@ class Workflow:
         Args:
             inputs: Values of the workflow's inputs.
             answer: Answers questions with text, True or False, or None for no answer; a gate then waits and a tool call
-                is denied, as without `answer`. Either a coroutine function, or a function that is called in the thread
-                of the run, one question at a time. If a question has a `problem`, the former answer did not match its
+                is denied, as without `answer`. Either a coroutine function, or a function called in the thread of the
+                run, one question at a time. If a question has a `problem`, the former answer did not match its
                 `pattern`.
             on_event: Called with each event. An exception in it stops the run, which can be resumed, and is raised.
             choices: See `RunChoices`.
@@ -218,11 +218,11 @@ class Workflow:
 
         Args:
             run_id: The run's id (`RunResult.run_id`, `RunStarted.run_id`, `strands runs list`).
-            answer: As in `run`; a question that waits is asked again.
+            answer: As in `run`; a waiting question is asked again.
             on_event: As in `run`.
             budgets: Limits of `runtime.budgets` to raise, by name; they apply from now on.
-            spec: The corrected workflow of the run, or its file; what it changes comes as `RunWarning`. Its paths start
-                from the folder of the run, and steps that are done must stay as they were.
+            spec: The corrected workflow of the run, or its file; its changes come as `RunWarning`. Its paths start
+                from the folder of the run, and finished steps must stay as they were.
             choices: See `StoredRunChoices`; a run with Python tools needs them again.
 
         Raises:
@@ -261,7 +261,7 @@ class Workflow:
         on_event: Listen | None = None,
         **choices: Unpack[StoredRunChoices],
     ) -> RunResult:
-        """Start a new run that reuses what a stored one did before a key.
+        """Start a new run that reuses the effects of a stored one before a key.
 
         It uses the current workflow file; without a file, the workflow that the journal stores.
 

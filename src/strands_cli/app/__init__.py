@@ -54,7 +54,7 @@ def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | N
 def check(
     source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None, catalog: Catalog | None = None
 ) -> tuple[Finding, ...]:
-    """Return every finding about a workflow, and about its names against the tools that are installed here."""
+    """Return every finding about a workflow, and about its names against the tools installed here."""
     from strands_cli.planning.name_checks import check_names
 
     return check_names(load(source, text, snapshot), catalog).findings
@@ -72,12 +72,12 @@ def plan(
     catalog: Catalog | None = None,
     settings: Settings | None = None,
 ) -> Plan:
-    """Return what `run` would do; `findings` has everything that prevents it.
+    """Return the plan of a run; `findings` has everything that prevents it.
 
     Args:
         source: A workflow, or the path to read it from.
         installation: This installation; None reads it.
-        text: The text of a workflow that is not in a file.
+        text: The text of a workflow without a file.
         catalog: Replaces the installed tools if `installation` is None.
         settings: Replaces the settings if `installation` is None.
 
@@ -118,7 +118,7 @@ def _plannable(
     catalog: Catalog | None,
     settings: Settings | None,
 ) -> tuple[Loaded, Installation, Faults, RunRequest]:
-    """Return what a plan is made from: the checked workflow, the installation, the check of inputs, and the request."""
+    """Return the parts for a plan: the checked workflow, the installation, the check of inputs, and the request."""
     from strands_cli.planning.name_checks import check_names
     from strands_cli.planning.plan_builder import installation_for
     from strands_cli.planning.run_request import RunRequest
@@ -139,14 +139,14 @@ def shared_runs(
     worker: str = "",
     retry: Sequence[str] = (),
 ) -> AbstractAsyncContextManager[SharedRuns]:
-    """Return the context of what many runs of one event loop share: models with their connections, secrets, and limits.
+    """Return the context shared by runs of one event loop: models with their connections, secrets, and limits.
 
     Args:
         plans: Plans whose secrets are read at once, for all runs of them and of their rows.
-        budget: What all runs may spend together; see `Budget.of_many`.
+        budget: The limits of all runs together; see `Budget.of_many`.
         provider_limits: How often all runs may ask each provider; see `ProviderLimits.of`.
         worker: The id of the worker that works on them; empty for runs of no worker.
-        retry: The words of the command that runs those of them again that failed, if they are parts of a run.
+        retry: The words of the command that runs failed ones again, if they are parts of a run.
 
     Raises:
         NotEquipped: The context is entered, and a secret of a plan has no value.
@@ -169,10 +169,10 @@ async def run(
 
     Args:
         run_id: Its id, where that is known before.
-        shared: What it shares with other runs of this event loop.
+        shared: The shared parts of runs of this event loop.
 
     Raises:
-        StrandsCliError: The run could not start or complete; what it did is in its journal.
+        StrandsCliError: The run could not start or complete; its effects are in its journal.
     """
     from strands_cli.agents.execution import execute_plan  # imports the SDK
 
@@ -187,7 +187,7 @@ def open_run(run_id: str, place: StorePlace | None = None, *, hold: bool = True)
 
     Args:
         run_id: Its id, the start of it, or `last`.
-        place: The store that has it; None means the one that is chosen by default.
+        place: Its store; None means the default one.
 
     Raises:
         RunRecordError: There is no such run, its journal is not usable, or another process holds it.
@@ -253,10 +253,10 @@ async def resume(
     emit: Emit,
     shared: SharedRuns | None = None,
 ) -> RunResult:
-    """Continue a stored run from its first effect that is not done; the journal is closed at the end.
+    """Continue a stored run from its first unfinished effect; the journal is closed at the end.
 
     Raises:
-        StrandsCliError: The run could not continue or complete; what it did is in its journal.
+        StrandsCliError: The run could not continue or complete; its effects are in its journal.
     """
     from strands_cli.agents.execution import execute_plan  # imports the SDK
 
@@ -290,7 +290,7 @@ def plan_rerun(
 
 
 async def rerun(new: Rerun, human: Human, emit: Emit, run_id: str | None = None) -> RunResult:
-    """Run what `plan_rerun` has planned; it raises like `run`, and where the input of a reused step has changed."""
+    """Run the plan of `plan_rerun`; it raises like `run`, and where the input of a reused step has changed."""
     from strands_cli.agents.execution import execute_plan  # imports the SDK
 
     return await execute_plan(
@@ -351,13 +351,13 @@ async def run_tool(
         await caller.close()
 
 
-# -- what the verbs share
+# -- shared parts of the verbs
 
 
 def _new_journal(
     planned: Plan, request: RunRequest, run_id: str | None, reused: Rerun | None = None
 ) -> Callable[[SharedRuns], StoredJournal]:
-    """Return what creates the journal of a run; a rerun has the rows that it reuses, and their origin."""
+    """Return the function that creates the journal of a run; a rerun has its reused rows, and their origin."""
     from strands_cli.engine.run_facts import create_journal
 
     return lambda shared: create_journal(shared.store_at(planned.store), planned, request, run_id, reused)

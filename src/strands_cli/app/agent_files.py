@@ -1,4 +1,4 @@
-"""Agents in files of their own: checks, plans of single runs, and what is wrong with an answer to a test."""
+"""Agents in files of their own: checks, plans of single runs, and faults of an answer to a test."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _side_of(error: StrandsCliError) -> str | None:
 
 
 def _problems(atomic: Atomic, test: AgentTest, response: str) -> tuple[str, ...]:
-    """Return how an answer differs from what the test expects."""
+    """Return the differences of an answer from the test's expectation."""
     expectation, problems = test.expect, []
     structured = load_agent(atomic)[1].output_schema is not None
     output = json.loads(response) if structured else response
@@ -181,7 +181,7 @@ _TURNS = ".atomic.recording.yaml"
 
 
 def plan_atomic(atomic: Atomic, typed: Any, request: RunRequest, test: AgentTest | None = None) -> Plan:
-    """Return what running an agent once would do; its input is checked first.
+    """Return the plan of running an agent once; its input is checked first.
 
     Args:
         typed: Its input, a text or JSON; for a workflow, an object of its inputs, or the text of the only one.
@@ -244,7 +244,7 @@ def _provider(atomic: Atomic, agent: AgentSpec, request: RunRequest) -> str:
 
 
 def _inputs(spec: WorkflowSpec, agent_input: str, request: RunRequest) -> dict[str, Any]:
-    """Return the inputs of a workflow that has one agent."""
+    """Return the inputs of a workflow with one agent."""
     declared = list(spec.inputs.declared())
     try:
         value = json.loads(agent_input)

@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 
 
 class Facts(Protocol):
-    """The facts of a run: its journal, or what is about to be stored in one."""
+    """The facts of a run: its journal, or those about to be stored in one."""
 
     def get(self, name: str, /) -> Any:
         """Return one fact, or None."""
 
 
 def facts_to_move(planned: Plan, request: RunRequest) -> dict[str, Any]:
-    """Return what another machine needs to know of a plan besides the facts of a run.
+    """Return the facts of a plan that another machine needs besides those of a run.
 
     `plan_key` is equal for runs of one workflow whose plans differ in their inputs and the folder of artifacts only.
     """
@@ -81,7 +81,7 @@ def moved_request(facts: Facts, folder: Path, changes: Mapping[str, Any]) -> Run
 def moved_workflow(facts: Facts, base: Path) -> Loaded:
     """Return the workflow of a run, with `base` in place of the folder that it was in.
 
-    No other file of this machine is read: what the workflow names and the journal does not have is missing here.
+    No other file of this machine is read: a file that the workflow names is missing here, if the journal lacks it.
     """
     file, text, packaged = facts.get("file"), facts.get("text"), facts.get("packaged") or ""
     texts: Mapping[str, str] = facts.get("files") or {}
@@ -104,7 +104,7 @@ def _moved(texts: Mapping[str, str], before: str, base: Path) -> dict[str, str]:
 
 
 def install_lock(facts: Facts, base: Path) -> None:
-    """Put the lock of a run beside its workflow, so that what is installed here is compared with it.
+    """Put the lock of a run beside its workflow, so that the distributions here are compared with it.
 
     Raises:
         RunRecordError: Another lock is there: that of this worker's own project.
@@ -156,12 +156,11 @@ class Handover:
     """A run that another process works on.
 
     Args:
-        planned: Its plan.
-        request: The request that it was planned with.
-        owner: What the run belongs to: the name of a `RunOwner`.
+        planned: Its plan. request: The request that it was planned with. owner: The owner of the run: the name of a
+            `RunOwner`.
 
     Attributes:
-        planned: The plan without findings about files that are here; missing keys and extras are warnings in it.
+        planned: The plan without findings about files of this machine; missing keys and extras are warnings in it.
         version: The format of the journals; a process of another version may not understand them.
 
     Raises:
@@ -199,7 +198,7 @@ class Handover:
         return cls(app.plan(source, request), request, owner)
 
     def missing(self) -> Iterator[str]:
-        """Yield in words what the workflow uses and no journal stores: the other machine must have it by itself."""
+        """Yield in words the parts of the workflow that no journal stores: the other machine must have its own."""
         planned = self.planned
         facts: dict[str, Any] = {
             "file": planned.file,
@@ -231,7 +230,7 @@ class Handover:
         return {BELONGS_TO: self._owner, **facts_to_move(self.planned, self._request)}
 
     def store(self, store: RunStore, run_id: str, facts: Mapping[str, Any]) -> str:
-        """Store the run, which has not begun, and return its id.
+        """Store the run before its beginning, and return its id.
 
         Args:
             run_id: Its id; empty for a new one.
@@ -256,7 +255,7 @@ class Handover:
         return {name: fact for name in OF_THE_PLAN if (fact := journal.get(name)) is not None}
 
 
-# A tool that is installed meanwhile, and a policy file that is changed, hold after this time.
+# A tool installed meanwhile, and a changed policy file, hold after this time.
 PLANS_S = 300.0
 MOST_PLANS = 64
 
@@ -280,7 +279,7 @@ class Takeover:
         takes_approvals: Whether the approvals that a run was stored with (`--yes`, `--allow`) count here.
 
     Attributes:
-        GOES_ON: The statuses of runs that are not over: a run in another one has ended, or waits for a person.
+        GOES_ON: The statuses of unfinished runs: a run in another one has ended, or waits for a person.
         threads: An executor for this process, whose threads do not delay its end.
 
     Raises:
@@ -303,7 +302,7 @@ class Takeover:
 
     @contextlib.asynccontextmanager
     async def opened(self, worker: str) -> AsyncIterator[None]:
-        """Open what the runs of one event loop share, such as connections to models.
+        """Open the shared parts of the runs of one event loop, such as connections to models.
 
         Args:
             worker: The id of this process for people who ask where a run is worked on.

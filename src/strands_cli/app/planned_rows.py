@@ -44,18 +44,18 @@ if TYPE_CHECKING:
 
 
 Ended = Callable[[RunEnd], None]
-# Fields of a request that change what a run may do; its models are a part of the plan.
+# Fields of a request that change the permissions of a run; its models are a part of the plan.
 _MEANING = ("allow", "yes", "detach", "policy", "locked")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlannedRows:
-    """A workflow whose rows can be planned, checked and run; a row has inputs over those that are common to all.
+    """A workflow whose rows can be planned, checked and run; a row has inputs over those common to all.
 
     Attributes:
         planner: Plans a row.
         plan: The plan of the workflow with the common inputs alone; its findings are not about a row.
-        request: What a person wants of each run.
+        request: A person's choices about each run.
     """
 
     planner: RowPlanner
@@ -87,7 +87,7 @@ class PlannedRows:
         """Return the rows of a workflow that a held journal has, planned as they were when it began.
 
         Args:
-            changes: Fields of `RunRequest` that replace the stored ones; what they allow is stored.
+            changes: Fields of `RunRequest` that replace the stored ones; their permissions are stored.
 
         Raises:
             StrandsCliError: This installation can no longer run the workflow.
@@ -101,11 +101,11 @@ class PlannedRows:
 
     @property
     def digest(self) -> str:
-        """The digest of the workflow, its files and the options that change what a run may do."""
+        """The digest of the workflow, its files and the options that change the permissions of a run."""
         request, plan = self.request, self.plan
         meaning = {name: str(getattr(request, name)) for name in _MEANING}
         meaning |= {"deny": "True"} if request.deny else {}  # rows that began before there was a choice keep their ids
-        # By their texts alone: a project that is moved has the same rows.
+        # By their texts alone: a moved project has the same rows.
         files = sorted(digest_of(text) for text in plan.files.values())
         return digest_of({"plan": plan.digest, "files": files, "options": meaning})
 
@@ -118,7 +118,7 @@ class PlannedRows:
         return list(dict.fromkeys(model.provider for model in models))
 
     def require_runnable(self, more: Iterable[Finding] = ()) -> None:
-        """Check what is wrong with the workflow, whatever its rows are.
+        """Check the faults of the workflow, whatever its rows are.
 
         Args:
             more: Further findings about it.
@@ -134,11 +134,11 @@ class PlannedRows:
         values: Mapping[str, Any],
         written: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[Mapping[str, Any], Sequence[Finding]]:
-        """Return all inputs of a row in their types, and what is wrong with them.
+        """Return all inputs of a row in their types, and their faults.
 
         Args:
             texts: Inputs as text; they win over `values`.
-            values: Inputs that have types already.
+            values: Inputs with types.
             written: The texts of those values that their JSON would spell otherwise (`1.10`).
         """
         common = self.request
@@ -146,7 +146,7 @@ class PlannedRows:
         return self.planner.check({**common.variables, **texts}, both)
 
     def check_limits(self, budget: Mapping[str, float], providers: Iterable[str] = ()) -> Sequence[Finding]:
-        """Return what prevents that limits hold for all rows together: one on money without prices.
+        """Return findings that keep limits from holding for all rows together: one on money without prices.
 
         Args:
             budget: Limits by names of `runtime.budgets`.
@@ -161,11 +161,11 @@ class PlannedRows:
         return self.planner.check_budgets(budget) if "max_cost_usd" in budget else []
 
     def budget(self, limits: Mapping[str, float], runs: str, fix: str, journal: StoredJournal) -> Budget:
-        """Return what all rows may spend together, and how long earlier processes worked on them.
+        """Return the limits of all rows together, with the time that earlier processes worked on them.
 
         Args:
             limits: By names of `runtime.budgets`; empty for no limit.
-            runs: What the rows are together, for messages.
+            runs: The word for the rows together, for messages.
             fix: How they go on after a limit; `{limit}` is its name.
             journal: Has the facts of the rows together.
         """
@@ -175,7 +175,7 @@ class PlannedRows:
 
     @staticmethod
     def turns(rate: str | None) -> Turns:
-        """Return what lets rows begin at a rate such as `60/m`, in order of their arrival; None for no limit.
+        """Return the turns in which rows begin at a rate such as `60/m`, in order of their arrival; None for no limit.
 
         Raises:
             UsageError: The text is not a rate.
@@ -187,7 +187,7 @@ class PlannedRows:
     async def last_end(self, journal: StoredJournal, *, again: bool) -> RunEnd | None:
         """Return how the run of a row has ended; None for one that goes on now, and is made ready for that.
 
-        What a person allows for all rows is stored in it.
+        A person's permissions for all rows are stored in it.
 
         Args:
             journal: That of the run, held.
@@ -224,15 +224,15 @@ class PlannedRows:
         providers: Iterable[str] = (),
         retry: Sequence[str] = (),
     ) -> AsyncIterator[RowRuns]:
-        """Open what runs rows in this process, and load the tools and models once.
+        """Open the runner of rows in this process, and load the tools and models once.
 
-        So what this machine lacks is one error, and not one for each row.
+        So a part missing on this machine is one error, and not one for each row.
 
         Args:
             warn: Takes warnings of runs.
-            budget: What they may spend together.
+            budget: Their limits together.
             providers: See `check_limits`.
-            retry: The words of the command that runs those rows again that failed.
+            retry: The words of the command that runs failed rows again.
 
         Raises:
             StrandsCliError: A tool, a model or a secret cannot be loaded.
@@ -274,7 +274,7 @@ class RunParts:
 
     @staticmethod
     def run(journal: StoredJournal) -> StoredRun:
-        """Return what a list of runs has of a run.
+        """Return the entry of a run in a list of runs.
 
         Raises:
             RunRecordError: Its facts are damaged.
@@ -283,7 +283,7 @@ class RunParts:
 
     @staticmethod
     def digest(inputs: Mapping[str, Any]) -> str:
-        """Return what differs for parts with other inputs: 16 characters, the digits of a hexadecimal number."""
+        """Return a digest of the inputs, to tell parts apart: 16 hexadecimal digits."""
         return digest_of(inputs)[:DIGEST_CHARS]
 
     @staticmethod
@@ -298,7 +298,7 @@ class RunParts:
 
     @staticmethod
     async def decide(journal: StoredJournal, decisions: Mapping[str, tuple[Any, ...]]) -> list[str]:
-        """Store what a person has decided about the cut-off calls of a held run; return the tool of each such call.
+        """Store a person's decisions about the cut-off calls of a held run; return the tool of each such call.
 
         Args:
             decisions: `redo`, `skip` with the result, or `fail`, by the name of the tool.
@@ -321,9 +321,7 @@ class RowRuns:
     """Runs rows in this process, all of them with one plan, one catalog and the same model objects.
 
     Attributes:
-        rows: What they are rows of.
-        store: Where the runs are.
-        shared: What they share.
+        rows: The workflow of the rows. store: The store of the runs. shared: Their shared parts.
         warn: Takes warnings of runs.
         redactor: Hides the secrets of the workflow.
     """
@@ -335,9 +333,9 @@ class RowRuns:
     redactor: Redactor
 
     async def run(self, run_id: str, inputs: Mapping[str, Any], ended: Ended, *, again: bool = False) -> None:
-        """Run a row under an id, or continue the run that has it, until it ends or waits for a person.
+        """Run a row under an id, or continue the run with that id, until it ends or waits for a person.
 
-        A row that breaks has an end too: only what ends the work on all rows is raised.
+        A row that breaks has an end too: only an error that ends the work on all rows is raised.
 
         Args:
             inputs: Those of the row, in their types.
@@ -383,7 +381,7 @@ class RowRuns:
         except CannotStore:
             raise
         except RunRecordError as error:
-            # There is a journal, and it could not be opened: that is what the person must know.
+            # The journal exists, and could not be opened: that is the important error for the person.
             raise (error if watch.has_begun else missing) from error
         return self._completed(result, watch)
 
@@ -432,7 +430,7 @@ class _Watch:
             self._warn(event.message)
 
     def completed(self, result: RunResult, output: Any) -> RunEnd:
-        """Return the end of a run that has completed."""
+        """Return the end of a completed run."""
         end = self._spent("completed").with_failures(result.failed_calls, result.failures, result.verdict)
         return dataclasses.replace(end, response=result.response, output=output, artifacts=result.artifacts)
 
@@ -456,7 +454,7 @@ class _Watch:
         return dataclasses.replace(self._spent("interrupted"), exit_code=int(ExitCode.INTERRUPTED))
 
     def _spent(self, status: Any) -> RunEnd:
-        """Return an end with what the run has spent, with its earlier processes."""
+        """Return an end with the usage of the run, with its earlier processes."""
         if (event := self.finished) is None:
             return RunEnd(status)
         return RunEnd(

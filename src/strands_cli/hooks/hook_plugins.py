@@ -39,11 +39,11 @@ def open_hooks(
 ) -> Hooks:
     """Register the hook plugins of the named distributions.
 
-    A plugin that is named and cannot be used is an error finding: it may be what makes the others safe. One that is not
-    required and not installed is a warning. Those that the user's config file switches on need no name here.
+    A named plugin that cannot be used is an error finding: it may be the one that makes the others safe. One neither
+    required nor installed is a warning. Those that the user's config file switches on need no name here.
 
     Args:
-        distributions: What policy files have switched on, or names, which are required.
+        distributions: The plugins of policy files, or names, which are required.
         path: Where tools and plugins are looked for; `sys.path` without the current directory by default.
         may_allow: Those of the names whose "allow" counts.
         tell: Takes a line for the person when a plugin fails in a notification.
@@ -65,13 +65,13 @@ def open_hooks(
         for name, hook in {normalise(one.word): one for one in sorted(wanted, key=lambda one: one.required)}.items():
             copies = scan.records.get(name)
             hooks.findings += _register(manager, name, copies[0][1], scan) if copies else [_absent(hook, name, scan)]
-    # No spec is optional for pluggy; this refuses what is none of ours, a misspelt hook for one.
+    # No spec is optional for pluggy; this refuses other hooks, such as a misspelt one.
     manager.check_pending()
     return hooks
 
 
 def hooks_of(plugin: object, name: str) -> Hooks:
-    """Return the hooks of one plugin that is imported already, under the name of its distribution.
+    """Return the hooks of one imported plugin, under the name of its distribution.
 
     Raises:
         TypeError: It implements no hook, or one that does not exist.
@@ -84,7 +84,7 @@ def hooks_of(plugin: object, name: str) -> Hooks:
 
 
 def _absent(hook: SwitchedOn, name: str, seen: Scan) -> Finding:
-    """Return the finding for a plugin that is not installed."""
+    """Return the finding for an absent plugin."""
     by = f" by {hook.origin}" if hook.origin else ""
     if not hook.required:
         message = f"the hook plugin '{name}' is switched on{by} and not installed here, so it has no effect here"

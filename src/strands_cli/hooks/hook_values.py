@@ -1,4 +1,4 @@
-"""What hooks get and give: frozen values, never live objects of the program."""
+"""Arguments and results of hooks: frozen values, never live objects of the program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Proceed = Callable[[], Awaitable[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class HookContext:
-    """What a hook may know of its surroundings.
+    """The surroundings of a hook.
 
     Attributes:
         workflow: The workflow's file, None where there is none (`list-tools`, `tools run`).
@@ -38,7 +38,7 @@ class ToolCall:
     """One call of a tool, as the model or the step asks for it.
 
     Attributes:
-        name: What the model calls the tool.
+        name: The tool's name for the model.
         arguments: The input, with defaults filled in; a copy, so that changing it changes nothing.
         who: The agent, or the tool itself where a step calls it.
     """
@@ -48,7 +48,7 @@ class ToolCall:
     who: str = ""
 
 
-# Gets the call and the function that makes it; what it returns is taken as the tool's result.
+# Gets the call and the function that makes it; its result is taken as the tool's result.
 Wrapper = Callable[[ToolCall, Proceed], Awaitable[Mapping[str, Any]]]
 
 
@@ -57,10 +57,9 @@ class Check:
     """One line of `strands doctor`.
 
     Attributes:
-        name: What was looked at, in a few words.
+        name: The checked thing, in a few words.
         status: `ok`; `warning` (works, but not as it should); `failed` (something will not work).
-        message: What was found.
-        fix: What to do about it.
+        message: The result. fix: The remedy.
     """
 
     name: str
@@ -71,7 +70,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAgentFacts:
-    """What is planned for one agent: its id, its model, and the tools by their references."""
+    """The plan of one agent: its id, its model, and the tools by their references."""
 
     id: str
     provider: str
@@ -81,12 +80,12 @@ class PlannedAgentFacts:
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """What a run would do, as far as a check of a plugin sees it.
+    """The plan of a run, as far as a check of a plugin sees it.
 
     Attributes:
         name: The workflow's name.
         pattern: Its pattern, such as `chain`.
-        agents: The agents with what is resolved for them.
+        agents: The agents with their models and tools.
         tools: The references of every tool that steps call.
         document: The workflow's file as data: a copy.
     """
@@ -100,7 +99,7 @@ class PlanFacts:
 
 @dataclass(frozen=True, slots=True)
 class PlanProblem:
-    """What a plugin finds in a plan; an error keeps the workflow from running.
+    """A problem that a plugin reports about a plan; an error keeps the workflow from running.
 
     Attributes:
         pointer: The place in the workflow as a JSON pointer, such as `/agents/writer`; empty for the whole.
@@ -168,14 +167,13 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class WaitingQuestion:
-    """What a run waits for; its texts are without secrets, escaped and cut.
+    """A question of a waiting run; its texts are without secrets, escaped and cut.
 
     Attributes:
         key: The question's path in the workflow.
-        kind: `gate`, `approval` of a tool call, `interrupt` (a tool asks), or `decision` about a call that was
-            cut off or has lost its object.
-        prompt: What is asked.
-        approve_answers: What `approve` answers by itself; None where `--answer` is needed, and for a decision.
+        kind: `gate`, `approval` of a tool call, `interrupt` (a tool asks), or `decision` about a call that was cut off
+            or has lost its object. prompt: The question. approve_answers: The answer of `approve` by itself; None where
+            `--answer` is needed, and for a decision.
         commands: The command lines that answer it, which work in any folder of this machine.
     """
 

@@ -32,7 +32,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def strands_register_tools(context: HookContext) -> Iterable[ToolRecord]:  # type: ignore[empty-body]
-    """Return records of tools, which are added to those of the installed distributions.
+    """Return records of tools, to add to those of the installed distributions.
 
     `ToolRecord.from_source` makes one from a module's name or a `TOOL_SPEC`. A record is data: its module is imported
     only when a workflow uses the tool.
@@ -43,10 +43,9 @@ def strands_register_tools(context: HookContext) -> Iterable[ToolRecord]:  # typ
 def strands_allow_tool(record: ToolRecord | None, ref: str, context: HookContext) -> Decision | None:
     """Decide whether a tool that a workflow names as `ref` may be used; called before anything is imported.
 
-    The strictest answer applies: deny, then ask, then allow; None abstains. Policy's answer, which is
-    `context.rules` applied to `context.request`, is always one of them. `record` is None for custom Python of the
-    workflow, whose import a plugin that is switched on with `may: allow` grants by allowing it. An implementation that
-    raises denies.
+    The strictest answer applies: deny, then ask, then allow; None abstains. Policy's answer (`context.rules` applied to
+    `context.request`) is always one of them. `record` is None for custom Python of the workflow, whose import a plugin
+    with `may: allow` grants by allowing it. An implementation that raises denies.
     """
 
 
@@ -62,7 +61,7 @@ def strands_decide_call(record: ToolRecord | None, call: ToolCall, context: Hook
 
 @hookspec
 def strands_plan_checks(plan: PlanFacts, context: HookContext) -> Iterable[PlanProblem]:  # type: ignore[empty-body]
-    """Return what is wrong with a plan; an error keeps the workflow from running.
+    """Return the problems of a plan; an error keeps the workflow from running.
 
     Called by everything that plans, such as `plan`, `run` and `resume`. An implementation that raises is an
     error too.
@@ -81,8 +80,7 @@ def strands_run_started(run: RunStarted, context: HookContext) -> None:
 def strands_run_ended(run: RunEnded, context: HookContext) -> Iterable[str] | None:
     """Observe that this process does not work on a run any more: it completed, failed, waits, or was interrupted.
 
-    What it returns are lines for the person. A process that is killed cannot call it. All plugins together have five
-    seconds.
+    It returns lines for the person. A killed process cannot call it. All plugins together have five seconds.
     """
 
 

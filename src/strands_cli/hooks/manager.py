@@ -1,4 +1,4 @@
-"""Call hooks, contain what a plugin raises, and join the answers of those that decide to the decision of policy."""
+"""Call hooks, contain the exceptions of a plugin, and join the answers of deciding ones to policy's decision."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Hooks:
     Attributes:
         manager: pluggy's.
         path: Where tools are looked for; `sys.path` without the current directory by default.
-        findings: What is wrong with hook plugins; an error among them means that nothing may run.
+        findings: The faults of hook plugins; an error among them means that nothing may run.
         tell: Takes one line for the person, for notifications that failed; from any thread.
         watched: Whether a person watches the runs at a terminal.
         may_allow: The distributions whose plugins may allow, by a word of the policy file.
@@ -83,7 +83,7 @@ class Hooks:
         A faulty plugin is a finding.
 
         Args:
-            context: What the plugins get.
+            context: The context for the plugins.
             project: The folder of a workflow, whose adopted tools count too.
         """
         records, scan = scan_tools(self.path, project)
@@ -108,8 +108,8 @@ class Hooks:
     def decide_call(self, record: ToolRecord | None, call: ToolCall, context: HookContext) -> Decision:
         """Return the strongest answer on one call; policy's is always among them.
 
-        A plugin that may allow answers what the tool asks of itself; no deny, no rule that asks, no other plugin. A
-        late tool may have the name of any other, so only a rule or a person allows it.
+        A plugin that may allow answers the tool's own question; no deny, no rule that asks, no other plugin. A late
+        tool may have the name of any other, so only a rule or a person allows it.
         """
         decision, allowing = self._decide("strands_decide_call", context, record=record, call=call)
         is_late = context.request is not None and LATE in context.request.sources
@@ -159,7 +159,7 @@ class Hooks:
         """Return the wrappers of a tool's calls, the outermost first, each with its plugin's name.
 
         Raises:
-            Denied: a plugin failed to say, so that what it is there for would not happen.
+            Denied: a plugin failed to answer, so that its purpose would be missed.
         """
         found = []
         for plugin, wrapper in self._call("strands_wrap_tool", record=record):
@@ -182,7 +182,7 @@ class Hooks:
         return lines
 
     def plan_checks(self, plan: PlanFacts, context: HookContext) -> list[tuple[str, PlanProblem]]:
-        """Return what plugins find in a plan; a plugin that fails is a problem too."""
+        """Return the problems that plugins report about a plan; a plugin that fails is a problem too."""
         found: list[tuple[str, PlanProblem]] = []
         for plugin, answer in self._call("strands_plan_checks", plan=plan, context=context):
             good = _all_of(answer, PlanProblem)
@@ -206,8 +206,8 @@ class Hooks:
     def _call(self, hook: str, **arguments: Any) -> list[tuple[str, Any]]:
         """Let pluggy call a hook, with its wrappers; return each answer with its plugin.
 
-        What an implementation raises is its answer, and the others are called all the same. An answer that a wrapper
-        has made has the wrappers' names.
+        An exception of an implementation is its answer, and the others are called all the same. An answer of a wrapper
+        has the wrappers' names.
         """
         caller = getattr(self.manager.hook, hook)
         answers: list[tuple[str, Any]] = []
@@ -227,7 +227,7 @@ class Hooks:
         return [*((plugins.get(id(one)) or _wrappers_of(caller), one) for one in given), *raised]
 
     def _ask(self, hook: str, **arguments: Any) -> Iterator[tuple[str, Any]]:
-        """Call each plugin's implementation of a deciding hook by itself; yield its name and what it answered."""
+        """Call each plugin's implementation of a deciding hook by itself; yield its name and its answer."""
         implementations = getattr(self.manager.hook, hook).get_hookimpls()
         for implementation in implementations:
             others = [one.plugin for one in implementations if one is not implementation]
@@ -240,7 +240,7 @@ class Hooks:
             yield from answers or [(implementation.plugin_name, None)]
 
     def _decide(self, hook: str, context: HookContext, **arguments: Any) -> tuple[Decision, list[Decision]]:
-        """Return the strictest of what policy and the plugins answer, and the plugins that allow.
+        """Return the strictest answer of policy and the plugins, and the plugins that allow.
 
         A plugin that fails to answer denies.
         """
@@ -261,7 +261,7 @@ class Hooks:
         return strongest([*decisions, decide(context.rules, context.request)]), allowing
 
     def _notify(self, hook: str, **arguments: Any) -> list[Any]:
-        """Call a hook that observes; tell what is raised, and return what the others return."""
+        """Call a hook that observes; tell its exceptions, and return the other answers."""
         answers = self._call(hook, **arguments)
         for plugin, answer in answers:
             if isinstance(answer, Raised):
@@ -270,7 +270,7 @@ class Hooks:
 
 
 def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:
-    """Return the records that a plugin may register: of distributions that are installed."""
+    """Return the records that a plugin may register: of installed distributions."""
     records = _all_of(answer, ToolRecord)
     if not isinstance(records, list):
         problem = records or f"it gave {type(answer).__name__}, not tool records"
@@ -316,9 +316,9 @@ _ANSWERS: ContextVar[list[tuple[str, Any]] | None] = ContextVar("answers", defau
 
 
 class ContainedPlugins(pluggy.PluginManager):
-    """pluggy's manager; what an implementation raises is its answer, and each gets its own copies of the arguments.
+    """pluggy's manager; an exception of an implementation is its answer, and each gets its own copies of arguments.
 
-    Wrappers are left as they are: they see what pluggy shows them.
+    Wrappers are left as they are: they see the arguments that pluggy shows them.
     """
 
     def register(self, plugin: object, name: str | None = None) -> str | None:
@@ -358,7 +358,7 @@ def _wrappers_of(caller: Any) -> str:
 
 
 def _copied(value: Any) -> Any:
-    """Return a plugin's own copy of what it could change, so that no other plugin and no tool gets that."""
+    """Return a plugin's own copy of a changeable value, so that no other plugin and no tool gets that."""
     if isinstance(value, ToolCall):
         return replace(value, arguments=copy.deepcopy(dict(value.arguments)))
     if isinstance(value, HookContext) and value.request is not None and value.request.arguments is not None:
@@ -369,7 +369,7 @@ def _copied(value: Any) -> Any:
 
 
 def _all_of(answer: Any, kind: type) -> list[Any] | Raised | None:
-    """Return the items where all are of the kind, None where it is something else, or what making them raised."""
+    """Return the items where all are of the kind, None for another value, or the exception of making them."""
     if isinstance(answer, Raised):
         return answer
     if isinstance(answer, (str, Mapping)) or not isinstance(answer, Iterable):

@@ -1,1 +1,1 @@
-"""`strands.lock`: written, read, and compared with what is installed."""
+"""`strands.lock`: written, read, and compared with the installed distributions."""

@@ -40,18 +40,18 @@ _FIELDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference between a lock and what is installed.
+    """One difference between a lock and the present state.
 
     Attributes:
         owner: The distribution, the MCP server, or the reference of custom Python.
         message: The difference in words.
         unlisted: Whether the owner or tool is missing from the lock.
         tool: The tool that differs.
-        field: What differs: a name, a JSON pointer into the tool's definition without its first slash, or the JSON
-            pointer of a value in `file`.
+        field: The differing field: a name, a JSON pointer into the tool's definition without its first slash, or the
+            JSON pointer of a value in `file`.
         old: The locked value; None if absent.
         new: The present value; None if absent.
-        file: The file of a package that has the field.
+        file: The file of a package with the field.
     """
 
     owner: str
@@ -138,7 +138,7 @@ def compare_documents(
 ) -> Iterator[Difference]:
     """Yield how the values in files differ that the lock and the installed package both have.
 
-    A file that is new or gone is a difference of the files.
+    A new or lost file is a difference of the files.
     """
     from strands_cli.catalog.manifest import differences  # only where something has changed
 
@@ -156,7 +156,7 @@ def compare_documents(
 
 
 def _compare_publishers(old: LockedDistribution, new: LockedDistribution) -> list[Difference]:
-    """Return the difference between publishers; one that is known now and was not before is none."""
+    """Return the difference between publishers; one known now and not before is none."""
     if old.publisher is None or old.publisher == new.publisher:
         return []
     now = f"published by {new.publisher}" if new.publisher is not None else "of an unverified publisher"

@@ -48,7 +48,7 @@ class LockedTool(NamedTuple):
 
 
 class LockedDocument(NamedTuple):
-    """What a YAML or JSON file of a package says, without what is long or secret, and the digest of that.
+    """The content of a package's YAML or JSON file, without long or secret texts, and the digest of that.
 
     `file` is its path as in the distribution's files. Only the file's own digest says whether it has changed; the
     fields are there to show how.
@@ -119,7 +119,7 @@ class Lock(NamedTuple):
 
     @property
     def packaged(self) -> tuple[str, ...]:
-        """The packaged workflows that are run in its folder, as `DIST/NAME`; others have the names of files."""
+        """The packaged workflows that run in its folder, as `DIST/NAME`; others have the names of files."""
         return tuple(name for name in self.workflows if "/" in name)
 
     def owners_of(self, tool: str) -> list[str]:
@@ -149,7 +149,7 @@ def read_lock(file: Path) -> Lock | None:
     """Read a lock; None if the file does not exist.
 
     Raises:
-        Denied: The file cannot be read, or is not what `strands lock` wrote (finding `lock-broken`).
+        Denied: The file cannot be read, or has not the form of `strands lock` (finding `lock-broken`).
     """
     try:
         raw = read_start(str(file), MAX_BYTES + 1)

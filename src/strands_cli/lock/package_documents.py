@@ -1,4 +1,4 @@
-"""Describe a package of workflows, agents and skills as a value of a lock: its files, and what its YAML files say."""
+"""Describe a package of workflows, agents and skills as a value of a lock: its files, and its YAML content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from strands_cli.lock.lock_reader import LockedDistribution, LockedDocument, Loc
 from strands_cli.secrets.secret_forms import credentials_in
 from strands_cli.toolref import ToolRef
 
-# Describe what is installed as values of a lock, from metadata and files, without importing a plugin.
+# Describe installed distributions as values of a lock, from metadata and files, without importing a plugin.
 
 
 _NOTHING: Mapping[str, Iterable[str]] = MappingProxyType({})
@@ -51,7 +51,7 @@ def lock_distributions(
 
 
 def lock_modules(name: str, modules: Iterable[str], seen: Scan, required: Iterable[str]) -> LockedDistribution:
-    """Return an installed distribution that is used for these modules, not for tools: one of hook plugins."""
+    """Return an installed distribution used for these modules, not for tools: one of hook plugins."""
     site, dist_info = seen.records[name][0]
     modules = set(modules)
     packages = [find_package(module.partition(".")[0], seen.listings, site) for module in modules]
@@ -85,7 +85,7 @@ def _tools(record: ToolRecord) -> Iterator[LockedTool]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON; a TOOL_SPEC that is read from source may contain any Python literal."""
+    """Return a value as JSON; a TOOL_SPEC read from source may contain any Python literal."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -122,7 +122,7 @@ def require_readable(name: str, files: Mapping[str, str]) -> None:
         raise NotEquipped(f"no file of {name} is found", fix="install it again, or correct the reference")
 
 
-# What a lock stores of the files, so that it stays a file that a person can read.
+# The limits of a lock's entries for the files, so that a person can still read it.
 MAX_DOCUMENTS = 100
 MAX_FILE_BYTES = 256 * 1024
 MAX_FIELDS_BYTES = 64 * 1024
@@ -143,12 +143,12 @@ def lock_package(
     required: Iterable[str] = (),
     known: LockedDistribution | None = None,
 ) -> LockedDistribution:
-    """Return an installed distribution that is used for its workflows, agents or skills.
+    """Return an installed distribution used for its workflows, agents or skills.
 
     Args:
         folders: Those that it declares.
         required: The names of the distributions to pin with it.
-        known: What a lock has of it. With the same files its documents are taken over: their digests are the same.
+        known: Its entry in a lock. With the same files its documents are taken over: their digests are the same.
     """
     folders = tuple(folders)
     now = lock_modules(name, {folder.package for folder in folders}, seen, required)
@@ -158,7 +158,7 @@ def lock_package(
 
 
 def documents_of(folders: Iterable[PackagedFolder], seen: Scan) -> dict[str, LockedDocument]:
-    """Return what the YAML and JSON files of folders say, by the path that the lock has for each file.
+    """Return the content of the YAML and JSON files of folders, by the path that the lock has for each file.
 
     Recordings, texts and files beyond the limits are left out: of those the lock has the digest alone.
     """
@@ -191,7 +191,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def fields_of(path: Path) -> Mapping[str, Any] | None:
-    """Return what a file says, without long texts and what may be secret; None for what a lock does not store."""
+    """Return the content of a file, without long texts and possible secrets; None for a file that no lock stores."""
     from strands_cli.yaml_files.document_reader import read_document
 
     try:

@@ -1,1 +1,1 @@
-"""What the core checks of this machine for `strands doctor`: dependencies, providers, tools, policy, lock, store."""
+"""The core's checks of this machine for `strands doctor`: dependencies, providers, tools, policy, lock, store."""

@@ -1,4 +1,4 @@
-"""Every check of the core as a table, with what a distribution needs that adds checks of its own."""
+"""Every check of the core as a table, with the parts for distributions that add checks of their own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from strands_cli.user_files.policy_files import load_policy
 
 
 class MachineChecks:
-    """What the core checks of this machine and of a folder: a table of functions that yield `Check`s and may raise.
+    """The core's checks of this machine and of a folder: a table of functions that yield `Check`s and may raise.
 
     Args:
         folder: The folder whose project policy, lock and workflows are checked.
@@ -43,7 +43,7 @@ class MachineChecks:
 
     @property
     def is_lock_required(self) -> bool:
-        """Return whether policy admits only what is locked."""
+        """Return whether policy admits only locked distributions."""
         return self._policy.locked is not None
 
     @property
@@ -87,5 +87,5 @@ class MachineChecks:
         }
 
     def lines_of_plugins(self) -> list[tuple[str, Check]]:
-        """Return the lines of the hook plugins that are switched on, each with its plugin's name."""
+        """Return the lines of the enabled hook plugins, each with its plugin's name."""
         return self._hooks.doctor_checks(self._context)

@@ -151,7 +151,7 @@ def secrets_here(folder: Path) -> Iterator[tuple[Path, list[SecretReference]]]:
 
 
 def _problem(place: Path, *, private: bool) -> str | None:
-    """Return what other users can do to a file; empty if nothing, None if the file does not exist."""
+    """Return the access of other users to a file; empty if none, None if the file does not exist."""
     try:
         found = place.stat()
     except OSError:

@@ -86,7 +86,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
 
 
 def check_variables(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Report variables with our prefix that have no effect."""
+    """Report variables with our prefix but without effect."""
     named = sorted(name for name in environ if name.startswith("STRANDS_"))
     for name in (name for name in named if name not in VARIABLES):
         yield Check("environment", "warning", f"{name} has no effect", suggest(name, VARIABLES))
@@ -103,7 +103,7 @@ _WARNING, _FIX = "warning: ", "; fix: "
 
 
 def check_store(settings: Settings) -> Iterator[Check]:
-    """Connect to the chosen store and report what it is; nothing for a directory, which has a check of its own.
+    """Connect to the chosen store and report its facts; nothing for a directory, which has a check of its own.
 
     No line has a password: neither those of a place nor those of a store do.
     """
@@ -122,7 +122,7 @@ def check_store(settings: Settings) -> Iterator[Check]:
 
 
 def _check_owners(place: StorePlace) -> Iterator[Check]:
-    """Report what the owners of runs that are installed, such as workers, have in the store."""
+    """Report the facts of the installed owners of runs, such as workers, in the store."""
     try:
         owners = list(installed_owners())
         if not owners:
@@ -185,7 +185,7 @@ def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
 
 
 def check_short_keys(environ: Mapping[str, str], folder: Path) -> Iterator[Check]:
-    """Report keys in variables, and secrets of the workflows of a folder, that are too short to be hidden.
+    """Report keys in variables, and secrets of the workflows of a folder, too short to be hidden.
 
     Neither value nor length is shown. No program is run, and no keyring opened.
     """
@@ -256,7 +256,7 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
 
 
 def check_policies(settings: Settings, folder: Path, policy: Policy, catalog: Catalog) -> Iterator[Check]:
-    """Report the policy files in force, and what is doubtful in them."""
+    """Report the policy files in force, and their doubtful rules."""
     from strands_cli.planning.machine.rules_in_force import check_file_rules
     from strands_cli.user_files.policy_files import policy_places
 

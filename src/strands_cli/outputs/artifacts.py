@@ -25,7 +25,7 @@ ARTIFACT_TWICE = Code(
     "artifact-twice", "Two artifacts of one run have the same path.", "Give each artifact its own path.", 12
 )
 
-# Permissions of a new file: an artifact is for whom the umask allows; what a run has seen is for its user.
+# Permissions of a new file: an artifact is for whom the umask allows; the events of a run are for its user.
 SHARED, PRIVATE = 0o666, 0o600
 
 
@@ -94,8 +94,8 @@ class ArtifactPlaces:
         """Begin without paths.
 
         Args:
-            force: Whether whatever is there is overwritten.
-            replaces: Whether a file that is there is, but neither a link nor a directory.
+            force: Whether anything there is overwritten. replaces: Whether a file is overwritten, but neither a link
+                nor a directory.
         """
         self._force, self._replaces = force, replaces
         self._taken: set[Path] = set()
@@ -190,8 +190,8 @@ def _written(target: Path, encoded: bytes) -> dict[str, Any]:
 class ArtifactWriter:
     """Writes a run's artifacts into its output directory, after all of their places are checked.
 
-    A relative output directory starts at `beside`, or else at the working directory of this moment. The paths that
-    are returned begin with the output directory as the caller wrote it.
+    A relative output directory starts at `beside`, or else at the working directory of this moment. The returned paths
+    begin with the output directory as the caller wrote it.
     """
 
     def __init__(self, out_dir: Path, *, force: bool, replaces: bool = False, beside: Path | None = None) -> None:
@@ -206,7 +206,7 @@ class ArtifactWriter:
         return _encoded(text)
 
     def __call__(self, artifacts: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-        """Write (path, text) pairs and return what was written.
+        """Write (path, text) pairs and return the written files.
 
         Raises:
             ArtifactError: A path leaves the directory or exists, or a file cannot be written.

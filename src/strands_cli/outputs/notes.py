@@ -132,7 +132,7 @@ def _markdown_notes(written: str) -> list[str]:
 
 
 def _json_notes(written: str) -> list[str]:
-    """Return the text of each line; a line that is not a note in JSON is returned unchanged."""
+    """Return the text of each line; a line without a note in JSON is returned unchanged."""
     return [_json_text(line) for line in written.split("\n") if line.strip()]
 
 

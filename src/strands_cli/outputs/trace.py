@@ -113,7 +113,7 @@ class RunTrace:
 
 
 def write_trace(trace: RunTrace, folder: Path) -> Path | None:
-    """Write the trace of a run that has begun to `RUN.trace.json`; a resumed run overwrites its file.
+    """Write the trace of a begun run to `RUN.trace.json`; a resumed run overwrites its file.
 
     Raises:
         ArtifactError: The file cannot be written.

@@ -1,1 +1,1 @@
-"""What plugins add by a name, such as commands and stores: one door through which the core imports it."""
+"""Named parts of plugins, such as commands and stores: one door through which the core imports them."""

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """What a part of a group is for a person, and what it will do; `{}` is where its name goes."""
+    """The noun for a part of a group, and its effect; `{}` is where its name goes."""
 
     noun: str
     adds: str
@@ -90,7 +90,7 @@ PART_BROKEN = Code(
 
 
 class Part(NamedTuple):
-    """One entry point of a group: its name, its distribution, and what it names, not imported."""
+    """One entry point of a group: its name, its distribution, and its object reference, not imported."""
 
     group: str
     name: str
@@ -102,7 +102,7 @@ class Part(NamedTuple):
 
     @property
     def adds(self) -> str:
-        """What it does, for a person before an installation: "opens `memory:` stores"."""
+        """Its effect, for a person before an installation: "opens `memory:` stores"."""
         return KINDS[self.group].adds.format(typed_name(self.group, self.name))
 
 
@@ -112,7 +112,7 @@ def typed_name(group: str, name: str) -> str:
 
 
 def not_installed(named: str, distribution: str) -> NotEquipped:
-    """Return the error for what a person typed that a distribution of this project brings, which is not installed."""
+    """Return the error for a typed name whose distribution, one of this project, is missing."""
     return NotEquipped(f"`{named}` comes with {distribution}", fix=install_of(distribution))
 
 
@@ -124,7 +124,7 @@ class NamedIn(NamedTuple):
 
 
 def parts_of(group: str, seen: Scan | None = None) -> list[Part]:
-    """Return what installed distributions declare in a group; nothing is imported.
+    """Return the parts that installed distributions declare in a group; nothing is imported.
 
     A name that no person could write is left out: `plugin list` and `doctor` report it.
     """
@@ -149,7 +149,7 @@ def owner_of(group: str, name: str) -> str | None:
 
 
 def owners_of_packages() -> dict[str, str]:
-    """Return the import names of the packages that have parts, each with its distribution."""
+    """Return the import names of packages with parts, each with its distribution."""
     scan = scan_installed()
     parts = [part for group in PART_GROUPS for part in parts_of(group, scan)]
     return {reference_in(part.value)[0].partition(".")[0]: part.distribution for part in parts}
@@ -161,10 +161,10 @@ def part_named(group: str, name: str, seen: Scan | None = None) -> Part | None:
     A name of the core is the core's, whatever else is installed; one that no entry point of it has is None too.
 
     Args:
-        seen: What is installed, where that was scanned already.
+        seen: The scan of installed distributions, where there is one.
 
     Raises:
-        Denied: Two distributions claim it, or one that is not its owner.
+        Denied: Two distributions claim it, or one other than its owner.
     """
     if name in DEFAULTS.get(group, {}):
         return Part(group, name, CORE, DEFAULTS[group][name])
@@ -178,7 +178,7 @@ def part_named(group: str, name: str, seen: Scan | None = None) -> Part | None:
 
 
 def contested_parts() -> list[Finding]:
-    """Return a finding for each name that two installed distributions claim, or one that is not its owner."""
+    """Return a finding for each name claimed by two installed distributions, or by another than its owner."""
     claims: dict[tuple[str, str], list[Part]] = {}
     scan = scan_installed()
     for group in PART_GROUPS:
@@ -188,7 +188,7 @@ def contested_parts() -> list[Finding]:
 
 
 def _fault(claims: list[Part]) -> Finding | None:
-    """Return what is wrong with the claims of one name; one distribution may have it once."""
+    """Return the fault of the claims of one name; one distribution may have it once."""
     owner = owner_by_name(claims[0].group, claims[0].name) if claims else None
     others = [part for part in claims if owner is not None and part.distribution != owner]
     if not others and len(set(claims)) < 2:
@@ -204,7 +204,7 @@ def _fault(claims: list[Part]) -> Finding | None:
 
 
 def distributions_with_parts(names: Iterable[str], seen: Scan) -> list[str]:
-    """Return those of these distributions that are installed and have parts of any group, in their normalised names."""
+    """Return the installed ones of these distributions with parts of any group, in their normalised names."""
     wanted = {normalise(name) for name in names}
     return sorted(wanted & {part.distribution for group in PART_GROUPS for part in parts_of(group, seen)})
 
@@ -218,10 +218,10 @@ def parts_in_use(place: StorePlace) -> list[Part]:
 
 
 def imported_part(part: Part, policy: Policy | None = None, lock: NamedIn | None = None) -> Any:
-    """Return what a part names, imported after policy and a lock have been asked.
+    """Return the object of a part, imported after policy and a lock have been asked.
 
     Args:
-        policy: What is in force; by default that of this machine and of the current directory.
+        policy: The policy in force; by default that of this machine and of the current directory.
         lock: The workflow that names it, whose lock is asked; by default that of the current directory.
 
     Raises:
@@ -240,7 +240,7 @@ def imported_part(part: Part, policy: Policy | None = None, lock: NamedIn | None
 
 
 def imported_with_methods(part: Part, form: type) -> Any:
-    """Return what a part names, imported; it must have the methods of a protocol.
+    """Return the object of a part, imported; it must have the methods of a protocol.
 
     Raises:
         Denied: As `imported_part`.
@@ -277,7 +277,7 @@ def require_admitted(part: Part, policy: Policy | None = None, lock: NamedIn | N
 
 
 def _require_allowed(part: Part, policy: Policy) -> None:
-    """Ask the rules that name distributions: what else a rule says is about tools and their calls."""
+    """Ask the rules that name distributions: other rules are about tools and their calls."""
     rules = [rule for rule in policy.rules if rule.effect == "deny" and rule.distribution]
     request = _request_of(part) if rules else None
     for rule in rules:
@@ -313,7 +313,7 @@ def _require_locked(part: Part, policy: Policy, lock: NamedIn | None) -> None:
         raise Denied(f"{part} is of {part.distribution}, which is not as it was locked", findings=faults)
 
 
-# What is wrong with the entry points of a distribution for our groups, as far as its metadata shows it.
+# Faults of the entry points of a distribution for our groups, as far as its metadata shows them.
 
 
 UNKNOWN_GROUP = Code(
@@ -341,7 +341,7 @@ class Declared(NamedTuple):
 
 
 def faulty_parts() -> list[Finding]:
-    """Return what is wrong with the parts of installed distributions: contested names, and what nothing can use."""
+    """Return the faults of the parts of installed distributions: contested names, and unusable parts."""
     scan = scan_installed()
     return [*contested_parts(), *(fault for name in scan.records for fault in _installed_faults(name, scan))]
 
@@ -354,7 +354,7 @@ def _installed_faults(name: str, seen: Scan) -> Iterator[Finding]:
     if seconds and not has_tools and any(point.group in (HOOKS, *PART_GROUPS) for point in declared):
         yield replace(installed_twice(name, record, seconds[0]), severity="warning")
     for fault in declared_faults(name, declared, Where(f"{record}{os.sep}entry_points.txt")):
-        if fault.code != PART_TAKEN:  # one of those that are contested
+        if fault.code != PART_TAKEN:  # a contested one
             yield replace(fault, severity="warning", fix=f"report it to the authors of {name}: {fault.fix}")
 
 

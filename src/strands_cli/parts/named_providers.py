@@ -32,8 +32,8 @@ def provider_named(name: str, policy: Policy | None = None, lock: NamedIn | None
     """Return a provider; that of a distribution is imported after policy and the lock have been asked.
 
     Args:
-        name: What a workflow or a person names.
-        policy: What is in force; by default that of this machine and of the current directory.
+        name: The name in a workflow or a command. policy: The policy in force; by default that of this machine and of
+            the current directory.
         lock: The workflow that names it.
 
     Raises:
@@ -53,7 +53,7 @@ def provider_named(name: str, policy: Policy | None = None, lock: NamedIn | None
 
 
 def fault_of_row(row: object, name: str) -> str | None:
-    """Return what keeps an object from being the row of a provider of this name; None if nothing does."""
+    """Return the fault that keeps an object from being the row of a provider of this name; None without a fault."""
     if not isinstance(row, Provider):
         return f"it is {type(row).__name__}, and not a strands_cli.api.Provider"
     return next(_faults(row, name), None)

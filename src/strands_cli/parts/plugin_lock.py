@@ -26,7 +26,7 @@ _LOCKED_AGAIN: ContextVar[Collection[str] | None] = ContextVar("_LOCKED_AGAIN", 
 
 @contextmanager
 def locked_again(names: Collection[str] | None) -> Iterator[None]:
-    """Admit what a person locks again, as it is now: to lock a workflow, the parts that it names are imported.
+    """Admit the present parts that a person locks again: to lock a workflow, the parts that it names are imported.
 
     Args:
         names: The distributions; None means every one.
@@ -55,7 +55,8 @@ def check_locked(
         folder: Where the lock may be.
         required_by: Who asks for a lock (`--locked`, or the line of a policy file).
         is_planned: Whether a plan follows, which reports that the lock is missing.
-        named: What a workflow of the folder names of the plugin; its lock must have it, as it must have its tools.
+        named: The parts of the plugin that a workflow of the folder names; its lock must have them, as it must have its
+            tools.
     """
     from strands_cli.lock.lock_reader import Lock, lock_file, read_lock
 

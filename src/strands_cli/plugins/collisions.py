@@ -29,7 +29,7 @@ PLUGIN_REPLACES = Code(
     "Do not install it; report it to its author.",
 )
 
-# What pip obeys in an environment.
+# Files that pip obeys in an environment.
 _SETTINGS = ("pip.conf", "pip.ini", "pyvenv.cfg")
 _AT_START = ("*.pth", "sitecustomize", "sitecustomize.*", "usercustomize", "usercustomize.*")
 _PROGRAMS = ("console_scripts", "gui_scripts")
@@ -38,14 +38,14 @@ _FIX = "do not install it; report it to its author"
 
 @dataclass
 class Unpacked:
-    """A distribution in a folder that is laid out as on `sys.path`.
+    """A distribution in a folder with the layout of `sys.path`.
 
     Attributes:
         name: Normalised.
         tree: The folder.
         dist_info: Its `*.dist-info` there.
         scripts: Names of its files for the folder of programs, besides those of its entry points.
-        elsewhere: Where its files land that are neither importable nor programs (the schemes `data` and `headers`).
+        elsewhere: The targets of its files that are neither importable nor programs (the schemes `data` and `headers`).
         is_mixed: Whether an installer has put files of every scheme into the folder, as uv does.
     """
 
@@ -61,7 +61,7 @@ def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: C
     """Return a finding for each file, program or package of others that the distribution would replace or hide.
 
     Args:
-        data_places: Where files of it land that are neither importable nor programs.
+        data_places: The targets of its files that are neither importable nor programs.
     """
     site = sysconfig.get_path("purelib")
     recorded = _recorded_paths(installed.seen.records.get(unpacked.name, ()))
@@ -89,7 +89,7 @@ def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: C
 
 
 def data_of(unpacked: Unpacked) -> Iterator[str]:
-    """Yield where files land that are neither importable nor programs; of a mixed folder only what must not be data."""
+    """Yield targets of files that are neither importable nor programs; of a mixed folder only forbidden ones."""
     yield from unpacked.elsewhere
     for path in unpacked.tree.rglob("*") if unpacked.is_mixed else ():
         place = str(Path(sys.prefix) / path.relative_to(unpacked.tree))
@@ -126,7 +126,7 @@ def hidden_program(name: str) -> str | None:
 def foreign_entry_points(unpacked: Unpacked) -> list[str]:
     """Return the entry points for other programs, which may load them by themselves, each as `group: name`."""
     points = open_distribution(str(unpacked.dist_info)).entry_points
-    ours = (*_PROGRAMS, GROUP, HOOKS, *PART_GROUPS, *PACKAGED)  # what is packaged is data
+    ours = (*_PROGRAMS, GROUP, HOOKS, *PART_GROUPS, *PACKAGED)  # packaged files are data
     others = (point for point in points if point.group not in ours and not is_meant_as_ours(point.group))
     return sorted({f"{point.group}: {point.name}" for point in others})
 
@@ -189,7 +189,7 @@ def _folded(name: str) -> str:
 
 
 def _alike(unpacked: Unpacked, installed: Catalog) -> Iterator[tuple[str, str]]:
-    """Yield names of the tree that differ only in case or form from what Python imports, each with its place."""
+    """Yield names of the tree that differ only in case or form from those that Python imports, each with its place."""
     mine = {_folded(path.name): path.name for path in unpacked.tree.iterdir() if path != unpacked.dist_info}
     there = {"strands_cli": "strands_cli"}
     for folder in (sysconfig.get_path("purelib"), *installed.seen.listings):

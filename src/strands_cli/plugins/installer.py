@@ -169,7 +169,7 @@ def why_not_here() -> str | None:
 
 
 def owned_by_a_program() -> str | None:
-    """Return the program that made this environment for strands-cli only, and removes what others add; else None."""
+    """Return the program that made this environment for strands-cli only, and removes other packages; else None."""
     receipts = {"uv-receipt.toml": "uv tool", "pipx_metadata.json": "pipx"}
     return next((name for file, name in receipts.items() if (Path(sys.prefix) / file).is_file()), None)
 

@@ -85,7 +85,7 @@ def write_agent(name: str, text: str, directory: Path, *, force: bool = False) -
 
 SCHEMA = "workflow.schema.json"
 _TOKEN = re.compile(r"\{\{(schema|purpose|name|runtime)\}\}")
-# Words that are not text in YAML.
+# Words with another meaning than text in YAML.
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
@@ -96,7 +96,7 @@ class NewWorkflow:
     Attributes:
         name: The workflow's name, and that of its file.
         pattern: The name of a pattern, of the core or of an installed distribution.
-        provider: The provider of its models; without one it plays a recording that is written beside it.
+        provider: The provider of its models; without one it plays a recording written beside it.
         model: The provider's name of the model.
     """
 

@@ -1,6 +1,6 @@
-"""The source of one plugin, a project or an installed distribution: what it declares and defines, without an import."""
+"""The source of one plugin, a project or an installed distribution: its declarations and definitions, not imported."""
 
-# Strings and os.path: what it calls handles thousands of names, and Path costs it several times more.
+# Strings and os.path: the callees handle thousands of names, and Path costs several times more.
 from __future__ import annotations
 
 import ast
@@ -78,15 +78,15 @@ class PluginSource:
 
     Attributes:
         name: Its normalised name.
-        root: The directory that its packages are imported from.
+        root: The directory of its packages.
         declared_in: The file that declares its entry points.
         points: Its entry points in our groups, each as (group, name, value).
         listings: For an installed distribution the names in every directory of the path; None for a project.
         faults: The faults of the file that declares the entry points.
-        UNKNOWN: The code of a finding about a distribution that is not installed, or declares nothing.
-        UNUSABLE: The code of a finding about a plugin that cannot be read.
+        UNKNOWN: The code of a finding about an absent distribution, or one that declares nothing.
+        UNUSABLE: The code of a finding about an unreadable plugin.
         MODULELESS: The code of a finding about an entry point whose module is absent.
-        BAD_SCHEMA: The code of a finding about a JSON schema that is not valid.
+        BAD_SCHEMA: The code of a finding about an invalid JSON schema.
     """
 
     UNKNOWN: ClassVar = UNKNOWN_DISTRIBUTION
@@ -106,7 +106,7 @@ class PluginSource:
         """Return an installed distribution; None where no distribution of that name, in any spelling, is installed.
 
         Args:
-            path: The directories that are searched; by default those that this interpreter imports from.
+            path: The directories to search; by default those of this interpreter's imports.
         """
         scan, wanted = scan_installed(path), normalise(name)
         copies = scan.records.get(wanted)
@@ -132,7 +132,7 @@ class PluginSource:
 
     @property
     def parts(self) -> list[tuple[str, str, str]]:
-        """Its hooks, and what a person names of it, such as commands, each as (group, name, value)."""
+        """Its hooks, and its parts that a person names, such as commands, each as (group, name, value)."""
         return [point for point in self.points if point[0] in (HOOKS, *PART_GROUPS)]
 
     # -- tools
@@ -156,7 +156,7 @@ class PluginSource:
         return Path(self._module_file(tool, module))
 
     def read(self, tool: str) -> SourceTool:
-        """Return what the source shows of the tools of an entry point.
+        """Return the tools in the source of an entry point.
 
         Raises:
             InvalidInput: Its entry point names no module of the plugin, the module is not Python, or it surely has no
@@ -241,7 +241,7 @@ class PluginSource:
         return Path(found.folder)
 
     def group_faults(self) -> Iterator[Finding]:
-        """Yield malformed entry points, groups that nothing reads, and names that are unusable or claimed twice."""
+        """Yield malformed entry points, groups that nothing reads, and names unusable or claimed twice."""
         points = [Declared(*point) for point in self.points]
         yield from self.faults
         yield from declared_faults(self.name, points, Where(str(self.declared_in)))

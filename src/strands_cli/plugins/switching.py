@@ -141,7 +141,7 @@ def _without(text: str, listed: yaml.SequenceNode, node: yaml.Node, *, is_last: 
 
 
 def _checked(new: str, wanted: Any, by_hand: str) -> str:
-    """Return an edited text if it says what it is to say."""
+    """Return an edited text if it has the wanted value."""
     try:
         found = yaml.safe_load(new)
     except yaml.YAMLError as error:
@@ -151,18 +151,18 @@ def _checked(new: str, wanted: Any, by_hand: str) -> str:
     return new
 
 
-# Find the workflows of a folder that use tools of a distribution, or what else they name of it.
+# Find the workflows of a folder that use tools of a distribution, or name other parts of it.
 
 
 class Uses(NamedTuple):
-    """What a workflow uses of a distribution: the names of its tools, and phrases such as "the pattern `debate`"."""
+    """The parts of a distribution in a workflow: the names of its tools, and phrases such as "the pattern `debate`"."""
 
     tools: list[str]
     parts: list[str]
 
 
 def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, Uses]:
-    """Return the workflows of a folder that use something of a distribution, with what it is; skip invalid files."""
+    """Return the workflows of a folder that use a distribution, with their uses; skip invalid files."""
     found: dict[Path, Uses] = {}
     for path in sorted(folder.iterdir()):
         uses = _uses(path, name, catalog, settings) if path.suffix in SUFFIXES and path.is_file() else Uses([], [])
@@ -197,7 +197,7 @@ _MANAGED = "ask the administrator of this machine to change that file"
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """What a command changed: the plugin's state before and after, in words, and the file."""
+    """The change by a command: the plugin's state before and after, in words, and the file."""
 
     name: str
     before: str
@@ -207,7 +207,7 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class HookFiles:
-    """What the managed and the user's policy file say, each by itself, and where the user's is."""
+    """The managed and the user's policy, each by itself, and the path of the user's file."""
 
     managed: Policy
     own: Policy
@@ -222,7 +222,7 @@ def enable_hooks(
     Args:
         name: Its distribution.
         files: The policy files.
-        catalog: What is installed.
+        catalog: The installed tools.
         may_allow: Whether its "allow" counts.
         required: Whether nothing runs where it is not installed; None leaves that as the file has it.
 
@@ -265,14 +265,14 @@ def disable_hooks(name: str, files: HookFiles) -> Switched:
 
 
 def is_switched_on(name: str, files: HookFiles) -> bool:
-    """Return whether a policy file, or a key of the config file, is what switches on the hooks of a distribution."""
+    """Return whether a policy file, or a key of the config file, switches on the hooks of a distribution."""
     return normalise(name) in _BY_CONFIG or any(
         _switched_on(policy, normalise(name)) for policy in (files.managed, files.own)
     )
 
 
 def require_known(name: str, files: HookFiles, catalog: Catalog) -> None:
-    """Check that a name is a hook plugin that is installed or switched on.
+    """Check that a name is an installed or enabled hook plugin.
 
     Raises:
         InvalidInput: It is neither; with the nearest name.

@@ -1,4 +1,4 @@
-"""A distribution that is not installed: what it would bring and change here, found without an import."""
+"""A distribution before its installation: its parts and its changes here, found without an import."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ from strands_cli.publishers import Publisher
 
 @dataclass
 class UnpackedPlugin(own.Unpacked):
-    """A distribution that is not installed, in a folder; nothing of it is imported.
+    """A distribution before its installation, in a folder; nothing of it is imported.
 
     Attributes:
-        alone: Whether what is installed here is left out, so that it looks the same on every machine.
+        alone: Whether installed distributions are left out, so that it looks the same on every machine.
     """
 
     alone: bool = field(default=False, kw_only=True)
 
     @cached_property
     def path(self) -> list[str]:
-        """The directories that are searched, its own first."""
+        """The directories to search, its own first."""
         return [str(self.tree), *([] if self.alone else search_path())]
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The tools of it, and unless it is alone those that are installed."""
+        """Its tools, and unless it is alone the installed ones."""
         return discover_catalog(self.path)
 
     @cached_property
@@ -97,7 +97,7 @@ class UnpackedPlugin(own.Unpacked):
 
     @cached_property
     def data_places(self) -> tuple[str, ...]:
-        """Where its files land that are neither importable nor programs."""
+        """The targets of its files that are neither importable nor programs."""
         return tuple(own.data_of(self))
 
     def collisions(self) -> list[Finding]:
@@ -105,7 +105,7 @@ class UnpackedPlugin(own.Unpacked):
         return own.find_collisions(self, self.data_places, self._installed)
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what is wrong with its tools, and which of its entry points nothing will be able to use."""
+        """Yield the faults of its tools, and its entry points that nothing will be able to use."""
         for finding in self.catalog.findings:
             about = finding.where is not None and Path(finding.where.file).is_relative_to(self.tree)
             names_it = finding.code == TOOL_CONFLICT and f"'{self.name}'" in finding.message
@@ -143,7 +143,7 @@ class UnpackedPlugin(own.Unpacked):
         return [change for change in compare_distribution(before, after, whole=True) if change.file]
 
     def is_installed(self) -> bool:
-        """Return whether the files that are installed now are its files, by what RECORD lists."""
+        """Return whether the installed files are its files, by RECORD."""
         digest = record_digest(self.name, scan_installed())
         return digest is not None and digest == self._digest()
 
@@ -180,7 +180,7 @@ def _folders(name: str, path: list[str] | None = None) -> tuple[PackagedFolder, 
     return tuple(folder for folder in scan_packaged(path)[0] if folder.distribution == name)
 
 
-# The policy on distributions that a person wants to install: what rules say of all or of each of their tools.
+# The policy on distributions that a person wants to install: the rules on all or on each of their tools.
 
 
 PLUGIN_DENIED = Code(
@@ -225,7 +225,7 @@ def decision_on(
     sources: Iterable[str],
     publisher: str | None,
 ) -> Decision:
-    """Return what policy and hook plugins say of a tool of a distribution that has no place in this environment yet.
+    """Return the decision of policy and hook plugins on a tool of a distribution without a place here yet.
 
     Args:
         sources: The words of rules for where it comes from.

@@ -13,7 +13,7 @@ from typing import Any
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import canonical_json
 
-# Web addresses in one form: host as resolved, no default port, a path, so that rules compare what is meant.
+# Web addresses in one form: host as resolved, no default port, a path, so that rules compare their meaning.
 
 
 _URL = re.compile(r"\s*(https?|wss?|ftp):[/\\]*([^/\\?#]*)([^?#]*)(.*)", re.IGNORECASE | re.DOTALL)
@@ -51,7 +51,7 @@ def _path(path: str) -> str:
 
 
 def canonical_glob(glob: str) -> str:
-    """Return a glob with its address in the usual form; what is not an address, or has an open end, as it is."""
+    """Return a glob with its address in the usual form; another text, or one with an open end, as it is."""
     match = _URL.fullmatch(glob)
     if match is None or ("*" in match[2] and not match[3]):
         return glob
@@ -64,7 +64,7 @@ def without_query(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host of an address in its usual form, with its port if that is not the default one."""
+    """Return the host of an address in its usual form, with its port if that differs from the default."""
     return url.partition("://")[2].partition("/")[0]
 
 
@@ -202,7 +202,7 @@ def _spellings(value: Any) -> set[str]:
 
 
 def readings(text: str) -> set[str]:
-    """Return the possible readings of a text: as written, decoded, with plain separators, without what is invisible."""
+    """Return the possible readings of a text: as written, decoded, with plain separators, without hidden characters."""
     forms = {text, unicodedata.normalize("NFKC", text), _decoded(text), _decoded(unicodedata.normalize("NFKC", text))}
     forms |= {form.replace("\\", "/") for form in forms}
     visible = {"".join(char for char in form if unicodedata.category(char)[0] != "C") for form in forms}
@@ -272,7 +272,7 @@ class _Machine:
         return self.closed((states & fitting) << 1 | states & loops)
 
     def closed(self, states: int) -> int:
-        """Return the states and those that are reachable without a character."""
+        """Return the states and those reachable without a character."""
         skippable = self.within | self.across | self.optional
         while True:
             # An optional part has three tokens: `optional`, a star and a separator.

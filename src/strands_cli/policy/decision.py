@@ -27,10 +27,10 @@ class PermissionQuestion:
         reference: The tool's own reference (`native:strands-tool-files/file_write`) where `tool` is a name that the
             workflow or loaded code chose for it; else empty.
         distribution: The distribution that ships it, or the word for where it comes from otherwise.
-        diff: What the call changes in a text file that exists, as it was when the question was asked; else empty.
-        unseen: In words what the call replaces without a diff, a large file or one that is not text; else empty.
-        grant: What an answer for all calls of the tool in the run is valid for: this tool with this configuration;
-            empty where each call is asked about.
+        diff: The change by the call in an existing text file, as it was when the question was asked; else empty.
+            unseen: In words the content that the call replaces without a diff, a large file or one without text; else
+                empty. grant: The scope of an answer for all calls of the tool in the run: this tool with this
+                configuration; empty where each call is asked about.
         needs_terminal: Whether only a person at a terminal may answer, since a managed policy file asks.
     """
 
@@ -64,10 +64,10 @@ class PermissionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SwitchedOn:
-    """A setting of a policy file that is not a rule, and its place: a hook plugin's distribution, or `locked`.
+    """A setting of a policy file besides its rules, and its place: a hook plugin's distribution, or `locked`.
 
-    `may_allow` is whether a hook plugin may also allow what no rule forbids. `required` is whether nothing runs where
-    it is not installed; a plugin that is not required holds in the environments that have it.
+    `may_allow` is whether a hook plugin may also allow calls that no rule forbids. `required` is whether nothing runs
+    where it is not installed; an optional plugin holds in the environments that have it.
     """
 
     word: str
@@ -98,7 +98,7 @@ class Policy:
 
 
 def joined(*policies: Policy) -> Policy:
-    """Return several policies as one; the first that names a hook plugin says what it may, and any can require it."""
+    """Return several policies as one; the first with a hook plugin decides its rights, and any can require it."""
     hooks = {normalised(hook.word): hook for policy in reversed(policies) for hook in policy.hooks}
     required = {normalised(hook.word) for policy in policies for hook in policy.hooks if hook.required}
     return Policy(
@@ -132,7 +132,7 @@ class Decision:
 
     @property
     def asks_for_the_tool(self) -> bool:
-        """Whether only the tool's own declaration asks, which what allows may answer."""
+        """Whether only the tool's own declaration asks, which a permission may answer."""
         return self.effect == "ask" and self.by is None and self.plugin is None
 
 

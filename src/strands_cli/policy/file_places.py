@@ -90,7 +90,7 @@ class Workspace:
 
     def bases(self) -> list[tuple[str, str]]:
         """Return the root and each mount, as written and as resolved, with the prefix of names in it."""
-        root = os.path.abspath(self.root)  # noqa: PTH100 - a Path changes what it gets
+        root = os.path.abspath(self.root)  # noqa: PTH100 - a Path changes its argument
         mounts = (*self.mounts.items(), *self.written_mounts.items())
         named = [("", root), *((f"@{name}", os.path.join(root, path)) for name, path in mounts)]  # noqa: PTH118
         return list(dict.fromkeys((prefix, form) for prefix, path in named for form in (path, os.path.realpath(path))))
@@ -135,7 +135,7 @@ def _expanded(glob: str) -> str:
 
 
 def _places(path: str, workspace: Workspace, names: _Names) -> Iterator[str]:
-    """Yield the places that a path may mean; the first one is what it means to a tool that expands nothing."""
+    """Yield the possible places of a path; the first one is its meaning for a tool that expands nothing."""
     mount, _, rest = path.partition("/")
     if mount.startswith("@") and mount[1:] in workspace.mounts:
         yield os.path.join(names.root, workspace.mounts[mount[1:]], rest)  # noqa: PTH118
@@ -168,7 +168,7 @@ class _Names:
         return found
 
     def match(self, path: str, globs: Sequence[str]) -> bool:
-        """Return whether a glob matches a path, what it leads to, or anything below that."""
+        """Return whether a glob matches a path, its target, or anything below that."""
         places = dict.fromkeys((os.path.normpath(path), os.path.realpath(path)))
         if any(self._matches(place, globs) for place in places):
             return True

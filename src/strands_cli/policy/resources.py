@@ -52,7 +52,7 @@ def _meet(ours: Iterable[Resource], theirs: Sequence[Resource]) -> bool:
 
 
 def touched(request: Request) -> Touched:
-    """Return the resources of a call; what its tool does not declare is unknown, and unknown means everything.
+    """Return the resources of a call; undeclared ones are unknown, and unknown means everything.
 
     Args:
         request: The call for the permission check, its arguments with defaults filled in.
@@ -64,8 +64,8 @@ def touched(request: Request) -> Touched:
         return Touched(reads, writes)
     if "writes" not in declared:
         return Touched(reads)
-    # A call that is read-only for its arguments only reads the declared writes; a read-only tool that declares writes
-    # contradicts itself, so the writes count.
+    # A call with read-only arguments only reads the declared writes; a read-only tool that declares writes contradicts
+    # itself, so the writes count.
     return Touched((*reads, *writes)) if request.read_only_now else Touched(reads, writes)
 
 

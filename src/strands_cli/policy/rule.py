@@ -85,19 +85,19 @@ def _is_able(declared: Any) -> bool | None:
     return True if declared else None
 
 
-# Compare what a call reads, writes and connects to, as its tool declares it, with the globs of a rule.
+# Compare the files and addresses of a call, as its tool declares them, with the globs of a rule.
 
 
 Access = Literal["reads", "writes", "connects"]
 ACCESSES: tuple[Access, ...] = ("reads", "writes", "connects")
-# Kinds of resources that are addresses of the web, whichever access declares them.
+# Kinds of resources in the form of web addresses, whichever access declares them.
 _ADDRESSES = frozenset({"url", "host"})
 
 
 def touches_any(request: Request, access: Access, globs: Sequence[str]) -> bool | None:
     """Return whether a call touches something that a glob matches; None if that depends on arguments not known yet.
 
-    What is not declared may be anything, so it matches.
+    An undeclared resource may be anything, so it matches.
     """
     entries = _entries(request, access)
     if entries is None:
@@ -137,7 +137,7 @@ def _declared(request: Request) -> dict[Access, list[Any]]:
 
 
 def _entries(request: Request, access: Access) -> list[Any] | None:
-    """Return the entries of what a tool reads, writes or connects to; None if it does not say."""
+    """Return the entries of a tool's `reads`, `writes` or `connects`; None if it does not declare them."""
     declared, able = _declared(request), request.capabilities
     if access != "connects":
         found = declared.get(access, None if able["filesystem"] is not False else [])
@@ -200,7 +200,7 @@ Source = Literal[
     "mcp",
     "late",
 ]
-# Whether a rule matches a request: yes, no, or depending on arguments that are not known yet.
+# Whether a rule matches a request: yes, no, or depending on arguments still unknown.
 Standing = Literal["yes", "no", "depends"]
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
@@ -296,7 +296,7 @@ class Rule:
         return "depends" if None in conditions else "yes"
 
     def _by_resources(self, request: Request) -> bool | None:
-        """Return whether a call touches what the rule names: any of it, or for an allow rule nothing else."""
+        """Return whether a call touches the resources of the rule: any of them, or for an allow rule nothing else."""
         if not self.touching:
             return True
         if request.composed:  # each call of its tools has its own decision
@@ -323,7 +323,7 @@ class Rule:
 
     def _names(self, request: Request, loosens: bool) -> bool:
         everything = (*request.names, *request.aliases)
-        # The workflow's own exceptions may have its own names; what loosens names the tool itself.
+        # The workflow's own exceptions may have its own names; a rule that loosens names the tool itself.
         own = self.level == "workflow" and LATE not in request.sources
         by_file = self.level not in ("command line", "workflow")
         distribution = request.distribution if by_file else None

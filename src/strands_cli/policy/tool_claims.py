@@ -1,4 +1,4 @@
-"""Combine what is known of a tool with claims from an untrusted source, which can only tighten it."""
+"""Combine the known claims of a tool with claims from an untrusted source, which can only tighten them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def is_bare(pattern: str) -> bool:
 def admitted(pattern: str, names: tuple[str, ...], distribution: str | None) -> bool:
     """Return whether a word of a policy file that allows, or exempts from a deny, admits a tool.
 
-    A word without a distribution means the one that is called after the tool: any other could be installed tomorrow
-    with a tool of that name. A glob without one means none.
+    A word without a distribution means the one named after the tool: any other could be installed tomorrow with a tool
+    of that name. A glob without one means none.
 
     Args:
         distribution: The tool's distribution; None if it has none.
@@ -52,7 +52,7 @@ def named(pattern: str, names: tuple[str, ...]) -> bool:
     """Return whether a name or glob matches one of the names; a distribution in it may have any spelling.
 
     The older paths (`strands_cli.tools.foo`, `strands_tools.foo`) mean `native:foo`, as in tool refs. The name of a
-    family (`native:files.*`) is matched by no glob: `strands-tool-files/file*` must not allow what is called otherwise.
+    family (`native:files.*`) is matched by no glob: `strands-tool-files/file*` must not allow tools with other names.
     """
     if (path := _PATH.fullmatch(pattern)) and named(f"native:{path[1]}", names):
         return True
@@ -103,7 +103,7 @@ def tightened(known: Claims, claimed: Claims) -> Claims:
 
     Args:
         known: Claims from a trusted source.
-        claimed: Claims from an untrusted source: an MCP server, or code that is known only after loading.
+        claimed: Claims from an untrusted source: an MCP server, or code known only after loading.
 
     Returns:
         Claims that no rule, and no decision without rules, treats less strictly than `known`.
@@ -116,13 +116,13 @@ def tightened(known: Claims, claimed: Claims) -> Claims:
 
 def _careful_hints(hints: Mapping[str, Any]) -> dict[str, Any]:
     careful = {name: False for name in ("readOnlyHint", "idempotentHint") if hints.get(name) is False}
-    # A destructive hint that is neither true nor false counts as true.
+    # A destructive hint other than true and false counts as true.
     risky = {name: hints[name] for name in ("destructiveHint", "openWorldHint") if hints.get(name) not in (None, False)}
     return {**careful, **risky}
 
 
 def _contradiction_in(hints: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what keeps hints contradictory that are: every call of such a tool asks, and of a writing one not each."""
+    """Return the hint that keeps contradictory hints so: every call of the tool asks, not each of a writing one."""
     is_contradictory = hints.get("readOnlyHint") is True and hints.get("destructiveHint") not in (None, False)
     return {"readOnlyHint": True} if is_contradictory else {}
 

@@ -64,7 +64,7 @@ class StoredArtifact:
         """Write it below a directory, as the run itself would, and return its place.
 
         Args:
-            below: A folder in the directory that gets it; a link that is there is not followed out of the directory.
+            below: A folder in the directory that gets it; a link there is not followed out of the directory.
 
         Raises:
             ArtifactError: The file exists and `force` is off, has a protected name, or cannot be read or written.
@@ -79,7 +79,7 @@ class StoredArtifact:
         if where is None or file is None or not where.is_here:
             raise ArtifactError(f"the store does not have the text of {self.path}", fix=self._elsewhere)
         try:
-            # Its size first: what is in its place now may have no end.
+            # Its size first: the file in its place now may have no end.
             content = file.read_bytes() if file.is_file() and file.stat().st_size == self.size else None
         except OSError as error:
             raise ArtifactError(
@@ -99,7 +99,7 @@ class StoredArtifact:
 
 @dataclass(frozen=True, slots=True)
 class RunArtifacts:
-    """The files of one run that is complete.
+    """The files of one complete run.
 
     Attributes:
         place: The store that the run is in.
@@ -133,14 +133,14 @@ class RunArtifacts:
 
 
 def artifacts_of(journal: StoredJournal, *, with_texts: bool = True) -> RunArtifacts:
-    """Return the files of a run that is complete.
+    """Return the files of a complete run.
 
     Args:
         with_texts: Whether their texts are read too, where the store has them.
 
     Raises:
         UsageError: It consists of other runs, which have the files.
-        ArtifactError: It is not complete.
+        ArtifactError: It is unfinished.
         RunRecordError: The journal cannot be read.
     """
     _require_complete(journal)
@@ -158,7 +158,7 @@ def write_artifacts(
     """Write files of a run below a directory as the run itself would; return the `path`, `digest` and `size` of each.
 
     Args:
-        below: A folder in the directory that gets them; a link that is there is not followed out of the directory.
+        below: A folder in the directory that gets them; a link there is not followed out of the directory.
 
     Raises:
         ArtifactError: A file exists and `force` is off, has a protected name, or cannot be read or written.

@@ -40,8 +40,8 @@ class Branch:
             `group` a place that has effects below it and no row of its own.
         who: The agent of a step or a model turn, the name of a tool, or `person`; empty for others.
         effect: Its row with its answer; None for a group.
-        usage: The tokens of it and of everything below it, without effects that are reused from another run.
-        cost: In US dollars, likewise; None where one of them is not known.
+        usage: The tokens of it and of everything below it, without effects reused from another run. cost: In US
+            dollars, likewise; None where one of them is unknown.
     """
 
     key: str
@@ -162,8 +162,8 @@ class Runs:
         place: Where they are stored; a directory need not exist.
 
     Raises:
-        UsageError: No store has addresses of this form, or its address names a secret that has no value.
-        NotEquipped: The distribution that opens the store is not installed.
+        UsageError: No store has addresses of this form, or its address names a secret without a value.
+        NotEquipped: The distribution of the store is not installed.
         RunRecordError: It cannot be reached or used.
     """
 
@@ -194,7 +194,7 @@ class Runs:
 
     @staticmethod
     def without_parts(runs: Iterable[StoredRun]) -> list[StoredRun]:
-        """Return runs without those that are parts of one among them."""
+        """Return runs without the parts of others among them."""
         return without_parts(runs)
 
     def find(self, name: str) -> str:
@@ -222,7 +222,7 @@ class Runs:
     def open_each(self, run_ids: Iterable[str]) -> Iterator[OpenedRun | RunRecordError]:
         """Yield each of many runs, or why it cannot be opened; close one before the next is asked for.
 
-        A store that is asked over a network is asked once for many.
+        A store over a network is asked once for many.
         """
         for journal in journals_of(self.store, run_ids):
             yield journal if isinstance(journal, RunRecordError) else OpenedRun(journal)
@@ -235,7 +235,7 @@ class OpenedRun:
     have the readable part.
 
     Args:
-        journal: Its journal, which `journal` also returns, for facts that have no method here; its texts are as stored.
+        journal: Its journal, which `journal` also returns, for facts without a method here; its texts are as stored.
     """
 
     def __init__(self, journal: StoredJournal) -> None:
@@ -270,7 +270,7 @@ class OpenedRun:
         return summary_of(self.journal)
 
     def response(self) -> str:
-        """Return the answer of a run that is complete; empty of another."""
+        """Return the answer of a complete run; empty of another."""
         return self.redactor.text(str(self.journal.get("response") or ""))
 
     def tree(self, summary: RunSummary | None = None) -> tuple[Branch, ...]:
@@ -332,7 +332,7 @@ class OpenedRun:
         return artifacts_of(self.journal, with_texts=with_texts).files
 
     def tools_to_allow(self) -> list[str]:
-        """Return what `--allow` must name for the calls which it was denied without a person."""
+        """Return the names for `--allow` for the calls which it was denied without a person."""
         from strands_cli.engine.waiting.run_hooks import tools_to_allow
 
         return tools_to_allow(self.journal)

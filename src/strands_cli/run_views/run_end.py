@@ -1,4 +1,4 @@
-"""How a run ended or what it waits for, as one value: from its journal, or from its events and its result."""
+"""The end of a run, or its open questions, as one value: from its journal, or from its events and its result."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class RunEnd:
     Attributes:
         exit_code: That of `strands run` for such an end.
         usage: The tokens of all its model calls.
-        cost_usd: Its costs; None if that of a call is not known.
+        cost_usd: Its costs; None if that of a call is unknown.
         seconds: How long processes have worked on it.
         response: The answer of a completed run.
         output: The structured output of its last step, where that has a schema.
         artifacts: The files that it wrote: `path`, `digest`, `size`.
         error: Why it did not complete: `message`, `exit_code`, `fix`, `findings`.
-        questions: What waits for a person, each with the `commands` that answer it.
+        questions: Its open questions, each with the `commands` that answer it.
         denied: The tools of which no call was made, for want of a person.
         failed_calls: How many of its tool calls failed or were denied.
         failures: Their tools and reasons, as `strands run --json` has them.
@@ -112,12 +112,12 @@ class RunEnd:
         return replace(self, failed_calls=failed_calls, failures=listed, verdict=judged)
 
     def count_in(self, budget: Budget, run_id: str) -> None:
-        """Count what the run has spent in the budget of many runs; one that was counted is not counted again."""
+        """Count the usage of the run in the budget of many runs; each run is counted once."""
         calls = {"steps": self.steps, "model_calls": self.model_calls, "tool_calls": self.tool_calls}
         budget.count_run(run_id, self.usage, self.cost_usd, **calls)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON, without fields that have nothing."""
+        """Return it as JSON, without empty fields."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         present = {name: value for name, value in values.items() if value is not None and value not in ([], ())}
         return {**present, "usage": asdict(self.usage), "cost_usd": self.cost_usd}
@@ -164,7 +164,7 @@ def structured_output(journal: StoredJournal) -> Any:
 
 
 def answerable_questions(journal: StoredJournal) -> list[dict[str, Any]]:
-    """Return what a stored run asks a person, each with the commands that answer it."""
+    """Return the open questions of a stored run, each with the commands that answer it."""
     commands = answer_commands(journal)
     return [
         {**question, "commands": [way for way in commands if question["key"] in way.split()]}

@@ -36,7 +36,7 @@ class Asked:
 
     Attributes:
         prompt: The question.
-        context: The text that is shown with it.
+        context: The text shown with it.
         answer: The answer; None while it waits.
         by: Who answered.
         reason: Why a person rejected.
@@ -57,13 +57,13 @@ class WholeEffect:
     Attributes:
         who: The agent of a step or a model turn, the name of a tool, or `person`.
         model: The model that answered; of a step those of its turns, joined.
-        usage: The tokens; of a step the sum of the effects below it, without those that are reused from another run.
-        cost: In US dollars, likewise; None where one of them is not known.
+        usage: The tokens; of a step the sum of the effects below it, without those reused from another run. cost: In US
+            dollars, likewise; None where one of them is unknown.
         request: The end of a model's request; of a step that of its first turn.
         answer: The text of a model turn, the response of a step.
         value: The answer of a step as JSON.
         calls: The tools that a model called.
-        arguments: Of a tool call, as they were written; cut where `arguments_cut` says so.
+        arguments: Of a tool call, as written; cut where `arguments_cut` says so.
         called_with: The arguments that the tool got, where they differ.
         result: The text of a tool's result.
         result_json: Its JSON; of other kinds (`notes`, `artifacts`) the whole output.
@@ -128,7 +128,7 @@ def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
         RunRecordError: The run has no such effect.
     """
     journal = journal.tolerant()
-    # A call that has not begun since a person was asked has the row of its question only.
+    # A call that has not begun since a person was asked has only the row of its question.
     row = journal.row(key) or journal.row(f"{key}/approval")
     if row is None:
         raise _unknown(key, journal)
@@ -153,13 +153,13 @@ def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
 
 
 def _unknown(key: str, journal: StoredJournal) -> RunRecordError:
-    """Return the error for a key without a row, with the key that is meant, or those below it."""
+    """Return the error for a key without a row, with the meant key, or those below it."""
     name = journal.run_id
     known = [row.key for row in journal.rows()]
     below = [one for one in known if one.startswith(f"{key}/")]
     if below:
         return RunRecordError(f"{key} is only a part of keys in the run {name}", fix=f"they are: {first_of(below, 5)}")
-    # What is close begins alike: to compare a key with 10,000 others takes seconds.
+    # Similar keys begin alike: to compare a key with 10,000 others takes seconds.
     alike = [one for one in known if one[: len(key) // 2] == key[: len(key) // 2]] or known
     seen = command("runs", "show", name, store=journal.place)
     fix = suggest(key, alike[:MOST_COMPARED], f"see `{seen}`")

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 # A backslash, itself escaped or not: JSON inside a URL, or inside an attribute of HTML.
 BACKSLASH = r"(?:\\|%(?:25){0,6}5[cC]|&(?:amp;){0,4}(?:#92|#[xX]5[cC]|bsol);)"
-# What writers put between two characters: line ends, of quoted-printable and as escapes too; zeros of UTF-16.
+# Text that writers put between two characters: line ends, of quoted-printable and as escapes too; zeros of UTF-16.
 _ENDS = rf"\r?\n|(?:{BACKSLASH}{{1,16}}r)?{BACKSLASH}{{1,16}}n"
 WRAP = re.compile(rf"=?(?:{_ENDS})[ \t]{{0,40}}|\0")
 BETWEEN_BYTES = re.compile(rf"(?:[ \t:,-]|{BACKSLASH}{{1,16}}x|0x|{_ENDS}){{1,6}}")
-# The end of a text that may be the beginning of an escape, or of what is between two characters.
+# The end of a text that may be the beginning of an escape, or of the text between two characters.
 CUT = re.compile(r"(?:[%&=\\+'\"\r\n\0][#\w;{}%&=\\+'\"\r\n \t]*)?\Z")
 CUT_BYTES = re.compile(r"[ \t:,\r\n0x-]*(?:[%&\\][\w \t:,\r\n%&#;\\-]*)?\Z")
 # One escape: of a byte in URLs or mail, of a character in HTML, of either or of any other character in strings.
@@ -31,9 +31,9 @@ _ONE = re.compile(BACKSLASH)
 _AFTERRUN = re.compile(
     r"u\{0{0,9}[0-9a-fA-F]{1,5}\}|U000[0-9a-fA-F]{5}|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|u[0-9a-fA-F]{4}|[^\\%&=]"
 )
-# No escape, and nothing that is between two characters: these begin neither.
+# No escape, and no text between two characters: these begin neither.
 _ALONE = re.compile(r"%|&(?=[^\w])|=(?=[^\r\n%&\\])")
-# After a backslash: what begins an escape of any character, or means a line end or a tab.
+# After a backslash: the beginning of an escape of any character, or a line end or a tab.
 _OPEN = ("u", "U", "n", "r", "t")
 # So many characters from the beginning of a form on are looked up.
 _DEPTH = 8
@@ -45,9 +45,8 @@ class Form(NamedTuple):
 
     Attributes:
         parts: Its characters; backslashes that follow each other are one.
-        variants: How a character may be written besides: `-` for `+` in Base64, either case in Base32.
-        between: What may be between two characters.
-        cut: What the end of a text may be that ends within one.
+        variants: How a character may be written besides: `-` for `+` in Base64, either case in Base32. between: The
+            possible text between two characters. cut: The possible end of a text that ends within one.
     """
 
     parts: tuple[str, ...]
@@ -103,7 +102,7 @@ class FirstEscapes:
 
 
 def _escape_at(text: str, place: int) -> tuple[str | None, int]:
-    """Return a character as it is written at a place, and where it ends; None where that is unknown.
+    """Return a character as written at a place, and where it ends; None where that is unknown.
 
     Backslashes before it, however they are escaped, are one.
     """
@@ -125,12 +124,12 @@ def _escape_at(text: str, place: int) -> tuple[str | None, int]:
 
 
 class _Table:
-    """What each escape may be as one character of every form, the one with an index."""
+    """The possible meanings of each escape as one character of every form, the one with an index."""
 
     def __init__(self, forms: tuple[Form, ...], index: int) -> None:
         self._is_first = index == 0
         self._all = (1 << len(forms)) - 1
-        self._chars: dict[str, int] = {}  # letters and digits of ASCII, which are written in one way each
+        self._chars: dict[str, int] = {}  # letters and digits of ASCII, written in one way each
         self._plain: dict[str, int] = {}  # every other character as it is
         self._keys: dict[tuple[str, int], int] = {}
         self._escaped = 0
@@ -170,7 +169,7 @@ class _Table:
         return forms
 
     def _plain_forms(self, char: str) -> tuple[int, int]:
-        # What is between two characters may begin with these.
+        # Text between two characters may begin with these.
         if char in "\r\n\0" and not self._is_first:
             return 0, self._all
         apart = self._bytes if char in "0 \t:,-" and not self._is_first else 0
@@ -190,7 +189,7 @@ class _Table:
         return exact & ~apart, odd | apart
 
     def _between(self, whole: str, others: list[str], keys: list[tuple[str, int]] | None = None) -> tuple[int, int]:
-        """Return the two sets of an escape, from what it means as a whole and by its beginning."""
+        """Return the two sets of an escape, from its meaning as a whole and by its beginning."""
         may = 0
         for key in keys if keys is not None else (key for char in (whole, *others) for key in first_keys(char)):
             may |= self._keys.get(key, 0)
@@ -219,14 +218,14 @@ def _readings(found: re.Match[str], written: str) -> tuple[str, list[str]]:
 
 
 def first_keys(char: str) -> Iterator[tuple[str, int]]:
-    """Yield what an escape of a character begins with: a byte, half of a pair or the character."""
+    """Yield the possible beginnings of a character's escape: a byte, half of a pair or the character."""
     yield "code", ord(char)
     yield "unit", units_of(char)[0]
     yield from (("byte", encoded[0]) for encoded in bytes_of(char))
 
 
 def keys_of(escape: re.Match[str]) -> list[tuple[str, int]] | None:
-    """Return what an escape may begin with; None where that may be any character."""
+    """Return the possible beginnings of an escape; None where that may be any character."""
     of = escape.groupdict()
     keys: list[tuple[str, int]] = []
     if of["char"]:
@@ -245,14 +244,14 @@ def keys_of(escape: re.Match[str]) -> list[tuple[str, int]] | None:
         if len(named := html.entities.html5.get(f"{of['name']};", "")) != 1:
             return None
         keys.append(("code", ord(named)))
-    # `%25` and `&amp;` may be the character itself, before what looks like the rest of an escape.
+    # `%25` and `&amp;` may be the character itself, before a text like the rest of an escape.
     keys += [("byte", ord("%"))] if of["nested"] else [("code", ord("&"))] if of["amp"] else []
     # Some mean another character than their letter, and an escaped backslash may precede any.
     return None if ord("\\") in (number for _, number in keys) or of["char"] in _OPEN else keys
 
 
 def bytes_of(char: str) -> list[bytes]:
-    """Return a character in UTF-8, and in Latin-1 where that is another byte."""
+    """Return a character in UTF-8, and in Latin-1 where that has another byte."""
     return [char.encode("utf-8", "surrogatepass"), *([bytes([ord(char)])] if 127 < ord(char) < 256 else [])]
 
 

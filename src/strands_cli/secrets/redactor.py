@@ -64,7 +64,7 @@ _CALLED = (
 
 
 class _Form(NamedTuple):
-    """A form of personal data: what replaces it, the pattern that finds it, and a check of what was found."""
+    """A form of personal data: its substitute, the pattern that finds it, and a check of the match."""
 
     mark: str
     pattern: str
@@ -138,7 +138,7 @@ _FORMS = (
 
 
 def without_personal(text: str) -> str:
-    """Return a text with what looks like personal data replaced by its kind in brackets.
+    """Return a text with personal data, by its form, replaced by its kind in brackets.
 
     Takes time in proportion to the text. It does not find names, postal addresses, birthdays, or numbers without a
     check digit or separators.
@@ -163,7 +163,7 @@ def without_personal_in(name: str, value: Any) -> Any:
 
 
 def may_hold_personal(text: str) -> bool:
-    """Return whether a text, or a text that is escaped as JSON, may contain personal data."""
+    """Return whether a text, or a text escaped as JSON, may contain personal data."""
     return "@" in text or "%40" in text or re.search(_HAS_NUMBER, text) is not None
 
 
@@ -214,10 +214,10 @@ class _DataClass(Protocol):
 Record = TypeVar("Record", bound=_DataClass)
 
 MARK = "[secret]"
-# What is in no form of a secret: a line end could be, so that a form would seem to begin at the end of many texts.
+# A character in no form of a secret: a line end could be, so that a form would seem to begin at the end of many texts.
 _APART = "\1"
 
-# The fields of a record that can hold something to hide, and those that are a text or can hold nothing.
+# The fields of a record that can hold something to hide, and those of a text or without such values.
 _REDACTED = (str, dict, list, tuple)
 _FLAT = frozenset({str, int, float, bool, type(None)})
 
@@ -231,7 +231,7 @@ class Redactor:
     A secret is found as the value itself, with and without the white space around it, with each of its characters
     escaped or not as in JSON, HTML, URLs, mails and strings of programs, and in its hexadecimal, Base64 and Base32
     forms, the last two also inside a longer encoded text; line ends in it do not hide it, and of several lines each one
-    is found. Redactors compare by what they hide, and their `repr` shows no value.
+    is found. Redactors compare by their hidden values, and their `repr` shows no value.
 
     Attributes:
         personal: Whether it hides personal data too.
@@ -247,7 +247,7 @@ class Redactor:
 
     @classmethod
     def of_environment(cls, environ: Mapping[str, str]) -> Redactor:
-        """Return a redactor of the model providers' key variables that are set, and of every other `*_API_KEY`."""
+        """Return a redactor of the set key variables of model providers, and of every other `*_API_KEY`."""
         return cls(environ[name] for name in _key_variables(environ))
 
     def __repr__(self) -> str:
@@ -255,7 +255,7 @@ class Redactor:
         return f"<Redactor: {len(self._values)} secrets{', personal data' if self.personal else ''}>"
 
     def union(self, *others: Redactor) -> Redactor:
-        """Return a redactor that hides what this one or any of the others hides."""
+        """Return a redactor of the values that this one or any of the others hides."""
         values = self._values.union(*(other._values for other in others))
         personal = self.personal or any(other.personal for other in others)
         # A redactor keeps its compiled pattern, so one that hides all of it already is used again.
@@ -293,7 +293,7 @@ class Redactor:
         return dataclasses.replace(record, **changed) if changed else record
 
     def stream(self) -> RedactedStream:
-        """Return what redacts one text that arrives in pieces."""
+        """Return the redactor of one text that arrives in pieces."""
         return RedactedStream(self._finder, personal=self.personal)
 
     def may_hide_in(self, *texts: str) -> bool:
@@ -343,7 +343,7 @@ class RedactedStream:
         self._unshown = ""  # holds no secret, and may be the beginning of personal data
 
     def feed(self, piece: str) -> str:
-        """Return what can be shown now."""
+        """Return the text that can be shown now."""
         text = piece if self._finder is None else self._without_secrets(piece, self._finder)
         if not self._personal:
             return text
@@ -384,7 +384,7 @@ class RedactedStream:
 
 @lru_cache(maxsize=256)
 def _reader_of(kind: type[_DataClass]) -> tuple[tuple[str, ...], Callable[[_DataClass], tuple[Any, ...]]]:
-    """Return the names of a data class's fields, and what reads all of them; events are many, and of few classes."""
+    """Return the names of a data class's fields, and the reader of all of them; events are many, and of few classes."""
     names = tuple(field.name for field in dataclasses.fields(kind))
     if len(names) > 1:
         return names, attrgetter(*names)
@@ -409,7 +409,7 @@ def _impersonal(value: Any, name: str = "") -> Any:
     return without_personal_in(name, value)
 
 
-# Redaction of what the process prints and logs: its streams are shared by all runs of the process.
+# Redaction of the process's output and logs: its streams are shared by all runs of the process.
 
 
 _hidden = HIDE_NOTHING
@@ -427,7 +427,7 @@ def redact_output(text: str) -> str:
 
 
 class RedactedFormatter(logging.Formatter):
-    """Formats log records, with their stack traces, without secrets and without what a terminal would act on."""
+    """Formats log records, with their stack traces, without secrets and without control characters for a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the redacted and escaped text."""

@@ -28,7 +28,7 @@ from strands_cli.system.protected_names import secret_in
 # Texts that look like the credentials of well-known services; a value is never part of the answer.
 
 
-# What it is -> how it is written. Each form is so particular that plain text does not have it by chance.
+# Kind of credential -> its written form. Each form is so particular that plain text does not have it by chance.
 _FORMS = {
     "a private key": r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----",
     "a key of AWS": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
@@ -49,8 +49,7 @@ def credentials_in(text: str, file: str = "") -> Iterator[tuple[int | None, str]
     """Yield the 1-based line and the kind of each part of a text that looks like a credential, at most 20.
 
     Args:
-        file: The name of the text's file; where it is that of a file with credentials, it is all that is yielded, with
-            None as the line.
+        file: The name of the text's file; for a file of credentials only that is yielded, with None as the line.
     """
     if file and secret_in([file]):
         yield None, "a file of credentials"
@@ -64,7 +63,7 @@ def credentials_in(text: str, file: str = "") -> Iterator[tuple[int | None, str]
 
 MIN_LINE = 16
 
-# The lines around the content of a key file, which are the same for all.
+# The lines around the content of a key file, the same for all.
 _PEM_MARK = re.compile(r"-----[A-Z0-9 ]+-----")
 # So many characters that begin a form are looked for at once: fewer are too often in other words.
 _FIRST = 5
@@ -75,7 +74,8 @@ _TAIL = 64
 # So many different escapes are remembered.
 _MOST_KNOWN = 4096
 _FOLDED = {one: one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
-# Each as escaped as it may be: what follows may look like one more escape of it, as the rest of `%25` in a secret does.
+# Each as escaped as it may be: the next text may look like one more escape of it, as the rest of `%25` in a secret
+# does.
 _NESTED = {"%": [f"%{'25' * times}" for times in range(1, 5)], "&": [f"&{'amp;' * times}" for times in range(1, 5)]}
 _QUOTES = {"'": ("''", "'\"'\"'", r"'\\''"), '"': ('""',)}
 _NAMED: dict[int, list[str]] = {}
@@ -87,7 +87,7 @@ for _name, _text in html.entities.html5.items():
 
 
 def forms_of(secret: str) -> list[Form]:
-    """Return every form of a value: of itself, of what is left without the white space around it, and of its lines."""
+    """Return every form of a value: of itself, of its text without the white space around it, and of its lines."""
     lines = [line.strip() for line in secret.splitlines()]
     wholes = dict.fromkeys((secret, secret.strip()))
     texts = dict.fromkeys(
@@ -133,7 +133,7 @@ class FormFinder:
         return None
 
     def _end_of(self, form: Form, text: str, start: int) -> int:
-        """Return `_end_of`, which is only called where the first characters are there."""
+        """Return `_end_of`, called only where the first characters are there."""
         head = self._heads.get(id(form))
         if head is None:
             head = self._heads[id(form)] = re.compile(_head(form))
@@ -220,7 +220,7 @@ def _starts(forms: list[Form]) -> str:
 
 
 def _plain_starts(forms: list[Form], end: str = "") -> list[str]:
-    """Return the expressions for the first characters of forms as they are; `end` is what may be instead of more."""
+    """Return the expressions for the first characters of forms as they are; `end` is the alternative to more."""
     following: dict[str, dict[str, None]] = {}
     for form in forms:
         for lead in form.plain(0):
@@ -229,7 +229,7 @@ def _plain_starts(forms: list[Form], end: str = "") -> list[str]:
 
 
 def _after(form: Form, index: int, end: str = "") -> str:
-    """Return the expression for what follows the characters of a form before an index: more of them, or an escape."""
+    """Return the expression for the characters of a form from an index on: more of them, or an escape."""
     if index == min(_FIRST, len(form.parts)):
         return ""
     apart = "%&=+'\"\\\r\n\0" + ("" if form.between is WRAP else " \t:,-0")

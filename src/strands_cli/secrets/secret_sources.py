@@ -12,10 +12,10 @@ from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.system.subprocesses import end_group
 
-# Secrets that are too short to be searched for in texts, where they would be found by chance: those are named.
+# Secrets too short to be searched for in texts, where they would be found by chance: those are named.
 
 
-# A shorter text would be found by chance in texts that have nothing to do with it.
+# A shorter text would be found by chance in unrelated texts.
 MIN_LENGTH = 8
 SHORT_SECRET = Code(
     "short-secret",
@@ -30,7 +30,7 @@ def is_short(value: str) -> bool:
 
 
 def short_secret(named: str, where: Where | None = None) -> Finding:
-    """Report a secret that is too short; the message has neither its value nor its length."""
+    """Report a short secret; the message has neither its value nor its length."""
     message = f"{named} has fewer than {MIN_LENGTH} characters, so it is not hidden where it appears"
     return Finding(SHORT_SECRET, message, where, "replace it by a longer one at its source", "warning")
 

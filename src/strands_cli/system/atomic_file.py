@@ -75,14 +75,14 @@ def write_atomically(target: Path, content: bytes, *, force: bool, mode: int) ->
 
 
 def _written_unnamed(target: Path, partial: Path, content: bytes, *, force: bool, mode: int) -> bool:
-    """Write a file that has no name until it is complete; return False where there is none, or it can get no name."""
+    """Write a file without a name until it is complete; return False where there is none, or it can get no name."""
     if not _UNNAMED or not Path("/proc/self/fd").is_dir():
         return False
     folder = os.open(target.parent, getattr(os, "O_PATH", os.O_RDONLY))
     try:
         try:
             handle = os.open(".", os.O_WRONLY | _UNNAMED, mode, dir_fd=folder)
-        except OSError:  # not every file system has them; the next attempt finds out what else is wrong
+        except OSError:  # not every file system has them; the next attempt finds other faults
             return False
         with os.fdopen(handle, "wb") as stream:
             _fill(stream, content)

@@ -1,4 +1,4 @@
-"""Names of files that a workflow may not reach on its own: credentials, and what programs run or obey without asking.
+"""Names of files that a workflow may not reach on its own: credentials, and files that programs run or obey unprompted.
 
 The file tools, which need no core, have the same names; a test compares them.
 """
@@ -36,7 +36,7 @@ OBEYED = (
     *("*.pth", "sitecustomize.py", "usercustomize.py", "conftest.py", "pyvenv.cfg", "site-packages", "*.dist-info"),
     *("__pycache__", "*.pyc"),
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"),
-    # What assistants that write code read as instructions or settings.
+    # Files that assistants for code read as instructions or settings.
     *(
         "agents.md",
         "claude.md",
@@ -50,7 +50,7 @@ OBEYED = (
         ".windsurf*",
     ),
     *(".clinerules*", ".aider*", ".continue", ".roo*", ".kiro", ".amazonq", "copilot-instructions.md"),
-    # What shells, editors and debuggers load when they start.
+    # Files that shells, editors and debuggers load when they start.
     *(".bash_logout", ".zlogin", ".zlogout", ".inputrc", ".xinitrc", ".xprofile", ".xsession*", ".pam_environment"),
     *(".exrc", ".vimrc", ".nvim*", ".dir-locals.el", "*.code-workspace", ".gdbinit", ".lldbinit", ".pdbrc", ".config"),
     *("strands.lock", "strands-policy.y*ml", ".strands"),
@@ -58,7 +58,7 @@ OBEYED = (
 
 
 def secret_in(parts: Iterable[str]) -> str | None:
-    """Return the first part of a path that is the name of what may contain credentials, or None."""
+    """Return the first part of a path with the name of a possible file of credentials, or None."""
     return next((part for part in parts if _pattern(SECRET).fullmatch(_folded(part))), None)
 
 

@@ -46,7 +46,7 @@ def end_group(leader: int, number: int | None = None) -> None:
     """Send a signal, by default SIGKILL, to a process and its child processes.
 
     Args:
-        leader: A process that was started in its own session; it may have ended.
+        leader: A process started in its own session; it may have ended.
         number: The signal; on Windows, which has no process groups, only the process is ended.
     """
     import contextlib

@@ -176,7 +176,7 @@ _runs = 0
 
 @contextlib.contextmanager
 def _sdk_routed() -> Iterator[None]:
-    """Make the SDK, which has one tracer per process, create the spans of a run with the provider of that run."""
+    """Make the SDK, with its one tracer per process, create the spans of a run with the provider of that run."""
     from strands.telemetry import get_tracer
 
     global _runs

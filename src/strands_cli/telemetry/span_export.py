@@ -1,4 +1,4 @@
-"""The export of spans, without secrets, personal data, and the inputs and outputs of tools that are left out."""
+"""The export of spans, without secrets, personal data, and omitted inputs and outputs of tools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class UnexpectedPlace(Exception):
-    """A name that looks public has led to a place that is not."""
+    """A name that looks public has led to another place."""
 
 
 def held_adapter(written: str) -> HTTPAdapter:
@@ -139,7 +139,7 @@ class RedactedExporter(SpanExporter):
         return result
 
     def give_up(self) -> None:
-        """Stop sending; spans that are being sent count as lost."""
+        """Stop sending; spans on their way count as lost."""
         self.lost += self._waiting
         self._waiting = 0
         self._inner.shutdown()
@@ -193,7 +193,7 @@ class SpanRedaction:
         return Event(self._hidden(event.name), self._attributes(event.attributes, is_tool, event.name), event.timestamp)
 
     def _status(self, status: Status, is_tool: bool) -> Status:
-        """Return the redacted status; that of a tool's span contains what the tool answered."""
+        """Return the redacted status; that of a tool's span contains the tool's answer."""
         if status.description is None:
             return status
         description = LEFT_OUT if is_tool and self._outputs else self._hidden(status.description)
@@ -206,7 +206,7 @@ class SpanRedaction:
         }
 
     def _is_left_out(self, name: str, is_tool: bool, event: str) -> bool:
-        """Return whether an attribute of the SDK is the input or the output of a tool that is left out."""
+        """Return whether an attribute of the SDK is the omitted input or output of a tool."""
         if name == "gen_ai.tool.call.arguments" or (is_tool and (event, name) == ("gen_ai.tool.message", "content")):
             return self._inputs
         if name in ("gen_ai.tool.call.result", "tool.result"):
@@ -221,7 +221,7 @@ class SpanRedaction:
         return self._text(value)[: self._longest]
 
     def _text(self, text: str) -> str:
-        """Return the redacted text; a text that is JSON, such as the messages of a model, is redacted part by part."""
+        """Return the redacted text; a text in JSON, such as the messages of a model, is redacted part by part."""
         if text[:1] not in ("{", "["):
             return self._hidden(text)
         try:
@@ -245,7 +245,7 @@ class SpanRedaction:
         return text
 
     def _without_patterns(self, value: Any) -> Any:
-        """Return JSON without what the patterns find in texts and keys; a number with it is omitted whole."""
+        """Return JSON without the matches of the patterns in texts and keys; a number with one is omitted whole."""
         if isinstance(value, dict):
             return {self._hidden(name): self._without_patterns(item) for name, item in value.items()}
         if isinstance(value, list):
@@ -275,7 +275,7 @@ class SpanRedaction:
 
 
 def _longest(environ: Mapping[str, str]) -> int | None:
-    """Return the limit of the environment for the length of a text, which is cut only after it is redacted."""
+    """Return the environment's limit for the length of a text, which is cut only after its redaction."""
     names = ("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT")
     limit = next((environ[name] for name in names if environ.get(name)), "")
     return int(limit) if limit.isdigit() else None

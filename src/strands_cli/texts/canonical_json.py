@@ -1,4 +1,4 @@
-"""JSON by its standard: canonical, with its digest, for comparing values; and read without what Python adds to it."""
+"""JSON by its standard: canonical, with its digest, for comparing values; and read without Python's additions."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def short_json(value: Any, limit: int) -> str:
 
 
 def with_fix(reason: str, fix: str | None) -> str:
-    """Return why something failed, with what helps where that is known."""
+    """Return why something failed, with the remedy where that is known."""
     return f"{reason}; {fix}" if fix else reason
 
 
@@ -39,7 +39,7 @@ def duration(seconds: float | None) -> str:
         return ""
     if not math.isfinite(seconds):  # a damaged journal
         return "not known"
-    # Each bound is what rounds up to the next unit.
+    # Each bound rounds up to the next unit.
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 59.95:

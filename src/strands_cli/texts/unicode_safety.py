@@ -28,7 +28,7 @@ def hidden_characters(text: str) -> list[str]:
 
 
 class _Escapes(dict[int, str | int]):
-    """What each character is shown as, found once for each: a text of megabytes has few different ones."""
+    """The shown text of each character, found once for each: a text of megabytes has few different ones."""
 
     def __missing__(self, code: int) -> str | int:
         if len(self) >= _MOST_KNOWN:

@@ -56,7 +56,7 @@ def load_policy(
 
 
 def narrowing(policy: Policy, path: Path) -> Policy:
-    """Return what a project's file says without what it allows, and a warning for that.
+    """Return a project's policy without its permissions, and a warning for them.
 
     A folder from another person must not allow its own Python: only a person who names the file trusts it.
     """

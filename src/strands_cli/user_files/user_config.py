@@ -1,4 +1,4 @@
-"""The user's config file: opened once for each part of it that is read, and refused with every finding."""
+"""The user's config file: opened once for each part to read, and refused with every finding."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class ConfigPart(UserFileReader):
     """One key of the user's config file with its value, and the mistakes in it.
 
     Attributes:
-        value: What the key has; None if it is absent.
+        value: The value of the key; None if it is absent.
         folder: That of the file, where relative paths begin.
     """
 
@@ -172,7 +172,7 @@ class ConfigPart(UserFileReader):
             raise self.refusal()
 
     def word(self, pointer: str, value: Any, known: Sequence[str]) -> str:
-        """Return a value as text; report one that is none of the known words."""
+        """Return a value as text; report an unknown word."""
         if not isinstance(value, str) or value not in known:
             fix = suggest(str(value), known, f"there are: {', '.join(known)}")
             self.report(pointer, f"{value!r} is none of {', '.join(known)}", fix)

@@ -88,7 +88,7 @@ def _kept(declared: InputSpec) -> InputSpec:
 
 _ROUNDS = 12
 _UNNAMED = "unnamed"
-# What replaces a value that is required, by its key; values that these lack are added in the next round.
+# The replacement of a required value, by its key; values that these lack are added in the next round.
 _REQUIRED: Mapping[str, Any] = {
     "version": 2,
     "name": _UNNAMED,

@@ -26,7 +26,7 @@ def escape(key: str | int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file that has been read.
+    """A parsed file.
 
     Positions are 1-based lines and columns by JSON pointer.
 

@@ -87,7 +87,7 @@ def _decode(raw: bytes, name: str) -> str:
         raise refused(NOT_UTF8, message, Where(name, line, column)) from error
 
 
-# The files that a workflow names, read from disk or from what a run has stored.
+# The files that a workflow names, read from disk or from the files of a stored run.
 
 
 FILE_NOT_READ = Code(
@@ -106,11 +106,11 @@ class FileSnapshot:
     Attributes:
         folder: The workflow's folder.
         texts: The texts by `stored_name` of their files; other files are read from disk.
-        is_all: Whether other files must not be read; one that is named is then a warning.
+        is_all: Whether other files must not be read; a named one is then a warning.
         packaged: The name `DIST/NAME` of a workflow or an agent that an installed distribution brings; it reads the
             files of its own folder only. Empty for any other.
         format_version: The version that the format had when a run stored the texts; None for that of now.
-        of_others: Whether others wrote the workflow, as it was decided on another machine; None where it is not one.
+        of_others: Whether others wrote the workflow, as it was decided on another machine; None where it is this one.
     """
 
     folder: Path | None = None
@@ -146,5 +146,5 @@ def stored_name(path: str | Path) -> str:
 
 
 def folder_of(document: Document) -> Path:
-    """Return what relative paths of a workflow start from: its file's folder, else the working directory."""
+    """Return the start of relative paths of a workflow: its file's folder, else the working directory."""
     return Path.cwd() if document.file.startswith("<") else Path(document.file).absolute().parent

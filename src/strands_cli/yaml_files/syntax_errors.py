@@ -1,4 +1,4 @@
-"""Texts that are not YAML: what is wrong where, and which bracket is open there."""
+"""Texts with faulty YAML: the fault and its place, and the open bracket there."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _UNQUOTED = re.compile(r"[:\-,\[]\s+([^\s\"'{}\[\],#][^\"'{}\[\],#]*)?\{[{%]")
 
 
 def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iterable[Any]) -> InvalidInput:
-    """Return the error for a text that is not YAML.
+    """Return the error for a text with faulty YAML.
 
     Args:
-        events: The text's events, read again for the bracket that is open.
+        events: The text's events, read again for the open bracket.
     """
     mark, begin = error.problem_mark or error.context_mark, error.context_mark
     where = Where(file, mark.line + 1, mark.column + 1) if mark else Where(file)
@@ -52,7 +52,7 @@ def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iter
 
 
 def _in_plain_words(error: yaml.MarkedYAMLError) -> tuple[str, str] | None:
-    """Return what is wrong with the lines of a mapping or a list, and how to correct it."""
+    """Return the fault in the lines of a mapping or a list, and the correction."""
     problem, begin = error.problem or "", error.context_mark.line + 1 if error.context_mark else None
     if "mapping values are not allowed" in problem:
         return (
@@ -71,7 +71,7 @@ def _in_plain_words(error: yaml.MarkedYAMLError) -> tuple[str, str] | None:
 
 
 def _open_bracket(lines: list[str], events: Iterable[Any]) -> tuple[str, int, int] | None:
-    """Return the innermost bracket that is open where the syntax is wrong, with its line and column."""
+    """Return the innermost open bracket where the syntax is wrong, with its line and column."""
     opened: list[Any] = []
     with contextlib.suppress(yaml.YAMLError):
         for event in events:

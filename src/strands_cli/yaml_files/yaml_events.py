@@ -24,7 +24,7 @@ def described_in(text: str, file: str) -> str | None:
     """Return the `description` of the front matter in one line of at most `MAX_DESCRIPTION` characters, or None.
 
     Args:
-        file: What an error calls the text.
+        file: The name of the text in errors.
 
     Raises:
         InvalidInput: The front matter is not YAML.
@@ -57,8 +57,8 @@ def without_front_matter(text: str) -> str:
 
 
 _SURROGATE_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
-# Comments, and commas before a bracket, which editors allow in JSON. What does not end goes on to the end of the text,
-# so that a search takes linear time.
+# Comments, and commas before a bracket, which editors allow in JSON. An unended one goes on to the end of the text, so
+# that a search takes linear time.
 _TEXT = r'(?P<text>"(?:[^"\\]|\\.)*(?:"|\\?\Z))'
 _COMMENT = re.compile(_TEXT + r"|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _LAST_COMMA = re.compile(_TEXT + r"|,(?=\s*[}\]])", re.DOTALL)
@@ -118,7 +118,7 @@ MAX_CORRECTED = 20
 MAX_KEY = 1000
 # So often is one kind of fault reported.
 MAX_ALIKE = 100
-# What this interpreter converts to text: sys.get_int_max_str_digits() is 4300.
+# The limit of this interpreter for text: sys.get_int_max_str_digits() is 4300.
 _MOST_DIGITS, _MOST_BITS = 4300, 14_000
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -152,7 +152,7 @@ class _Built:
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or sequence that is being read."""
+    """A mapping or sequence during its reading."""
 
     value: dict[str, Any] | list[Any]
     pointer: str
