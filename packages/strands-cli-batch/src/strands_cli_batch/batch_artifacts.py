@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from strands_cli.api import RunStore, StoredArtifact
 
 
-# What JSON has of each file.
+# The fields of each file in JSON.
 _SHOWN = ("path", "size", "digest", "stored")
 
 
@@ -64,7 +64,7 @@ def fetch_artifacts(
 
 
 def _each(store: RunStore, rows: list[str], *, with_texts: bool) -> Iterator[tuple[str, Sequence[StoredArtifact]]]:
-    """Yield each row that has files, with these, one row in memory at a time.
+    """Yield each row with files, and these, one row in memory at a time.
 
     Raises:
         RunRecordError: The journal of a row cannot be read.

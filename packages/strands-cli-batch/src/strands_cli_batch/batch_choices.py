@@ -21,13 +21,13 @@ class BatchChoices:
 
     Attributes:
         out: The absolute path of the file of results; `-` is standard output.
-        order: Whether results are in the order of the rows, or as rows are done.
+        order: Whether results are in the order of the rows, or of their ends.
         concurrency: How many rows run at a time; None lets the engine have its own number.
         rate: How many rows may begin in a period, such as `60/m`.
         limits: How often providers may be asked: `PROVIDER=4` at a time, `PROVIDER=60/m` in a period.
-        budget: What all rows may spend together, by names of `runtime.budgets`.
+        budget: The limits of all rows together, by names of `runtime.budgets`.
         fail_fast: After how many failed rows no further row begins.
-        engine: What hands rows to workers; empty for this process.
+        engine: The engine that hands rows to workers; empty for this process.
         queue: The queue in which they wait then.
     """
 
@@ -58,7 +58,7 @@ class BatchChoices:
         return cls(**{**values, "limits": tuple(values.get("limits") or ())})
 
     def changed(self, changes: Mapping[str, Any]) -> BatchChoices:
-        """Return the choices with those over them that are not None; limits of a budget are replaced one by one."""
+        """Return the choices with the given values over them; limits of a budget are replaced one by one."""
         given = {name: value for name, value in changes.items() if value not in (None, ())}
         if "budget" in given:
             given["budget"] = {**self.budget, **given["budget"]}

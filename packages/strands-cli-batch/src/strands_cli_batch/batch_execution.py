@@ -36,24 +36,23 @@ if TYPE_CHECKING:
 
 # Open files of the process itself, and of one run: its journal, its lock, and connections to a model and a tool.
 FILES, FILES_A_RUN = 128, 8
-# For how long a batch on workers waits for its store, and how soon it begins again when that is there.
+# For how long a batch on workers waits for its store, and how soon it begins again after that.
 UNREACHABLE_S, BEGIN_S = 60.0, 0.5
-# Warnings of runs that are shown: each row may have the same one.
+# The most shown warnings of runs: each row may have the same one.
 _MOST_WARNINGS = 20
 
 
 @dataclass(slots=True)
 class BatchWork:
-    """What a command asks of a batch.
+    """The work on a batch for a command.
 
     Attributes:
         workflow: Its workflow.
         store: Where the runs are.
         batch: Its journal, held.
         choices: How the rows run.
-        rows: The rows of a file, and the name of that file; None where the batch has its rows.
-        again: Whether rows that have failed run again.
-        open_engine: Opens where the rows are run; None for this process.
+        rows: The rows of a file, and the name of that file; None where the batch has its rows. again: Whether failed
+            rows run again. open_engine: Opens the engine of the rows; None for this process.
     """
 
     workflow: PlannedRows
@@ -66,10 +65,10 @@ class BatchWork:
 
 
 def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
-    """Run the rows of a batch, and say what it has come to.
+    """Run the rows of a batch, and report the result.
 
     Args:
-        known: Gets what is known of the batch, for a JSON document that reports an error.
+        known: Gets the known facts of the batch, for a JSON document that reports an error.
 
     Returns:
         The exit code.
@@ -117,10 +116,10 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
 
 
 def until_reachable(begin: Callable[[], int], place: StorePlace, *, quiet: bool) -> int:
-    """Return what a batch on workers ends with; where its store is lost, it goes on when that can be reached again.
+    """Return the exit code of a batch on workers; after a loss of its store, it goes on when that can be reached again.
 
     Args:
-        begin: Begins or continues the batch; what is done is not done again.
+        begin: Begins or continues the batch; finished rows are not run again.
 
     Raises:
         RunRecordError: The store was not reached for a while.
@@ -196,7 +195,7 @@ def _to_end(session: BatchSession, view: ManyRunsView) -> str | None:
 
 
 def _listener(flags: BatchFlags, view: ManyRunsView, progress: BatchProgress) -> Callable[[BatchRow], None]:
-    """Return what is called for each row: a line for each with `--verbose`, else now and then one in a pipe."""
+    """Return the listener for each row: a line for each with `--verbose`, else now and then one in a pipe."""
     if flags.quiet:
         return lambda row: None
     if flags.verbose:
@@ -225,7 +224,7 @@ class _Warnings:
 
 
 def _report(work: BatchWork, tally: BatchTally, view: ManyRunsView, flags: BatchFlags, *, may_go_on: bool) -> None:
-    """Show what the batch has come to, and how it goes on unless an error says that."""
+    """Show the result of the batch, and how it goes on unless an error says that."""
     if flags.quiet or not tally.total:  # nothing has begun: the error says why
         return
     for line in summary_lines(tally):
@@ -239,7 +238,7 @@ def _report(work: BatchWork, tally: BatchTally, view: ManyRunsView, flags: Batch
 
 
 def after_loss(error: HoldLost, work: BatchWork) -> str:
-    """Return what to do about a batch that was stopped elsewhere, for good perhaps, or whose store is lost."""
+    """Return the remedy for a batch that was stopped elsewhere, for good perhaps, or whose store is lost."""
     verb, why = ("status", "see what became of it") if error.is_asked else ("resume", "when the store can be reached")
     return f"{why}: {command('batch', verb, work.batch.id, store=work.store.place)}"
 

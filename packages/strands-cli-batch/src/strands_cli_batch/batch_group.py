@@ -43,7 +43,7 @@ class BatchGroup(TyperGroup):
             raise UsageError(f"there is neither a command nor a workflow file {word!r}", fix=fix)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Return the commands that begin so, and what the first argument of the default command may be."""
+        """Return the commands that begin so, and completions of the first argument of the default command."""
         command = self.commands[self.default]
         around = command.make_context(self.default, [], parent=ctx, resilient_parsing=True)
         first = next(param for param in command.params if param.param_type_name == "argument")

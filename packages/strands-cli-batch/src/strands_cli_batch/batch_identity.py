@@ -1,4 +1,4 @@
-"""What a batch is: the id that follows from its workflow, its options and its name, and the earlier ones of a name."""
+"""The identity of a batch: the id that follows from its workflow, options and name, and earlier ones of a name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LAST = "last"
 
 
 def identified(rows: PlannedRows, name: str) -> str:
-    """Return the id of a batch: its name, and what differs if the workflow, its files or its options do."""
+    """Return the id of a batch: its name, and a digest of the workflow, its files and its options."""
     return f"{name}-{rows.digest[:8]}"
 
 
@@ -61,7 +61,7 @@ def unused_name(name: str, batches: Sequence[StoredRun]) -> str:
 
 
 def find_batch(store: RunStore, name: str) -> str:
-    """Return the id of a batch, by its id, its name (the newest that has it), the start of its id, or `last`.
+    """Return the id of a batch, by its id, its name (the newest with it), the start of its id, or `last`.
 
     Raises:
         RunRecordError: There is no such batch, or the ids of several start so.

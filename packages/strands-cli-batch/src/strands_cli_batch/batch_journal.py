@@ -107,7 +107,7 @@ class RowOrder:
 
 
 class BatchJournal:
-    """What the journal of a batch holds, as values; the journal itself stays the caller's to close.
+    """The content of a batch's journal, as values; the journal itself stays the caller's to close.
 
     Attributes:
         journal: The journal.
@@ -135,7 +135,7 @@ class BatchJournal:
         self.journal.put(**{CHOICES: choices.to_stored()})
 
     async def enter(self, rows: CheckedRows, source: str) -> None:
-        """Store the rows of a file and their order; rows that are there already stay as they are.
+        """Store the rows of a file and their order; stored rows stay as they are.
 
         Args:
             rows: The rows.

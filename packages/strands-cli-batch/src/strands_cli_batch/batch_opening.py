@@ -67,7 +67,7 @@ def _require_uncancelled(journal: StoredJournal) -> None:
 
 
 def _require_fitting(choices: BatchChoices) -> None:
-    """Check that what was chosen has an effect on those who run the rows.
+    """Check that the choices have an effect on those who run the rows.
 
     Raises:
         UsageError: It has none.

@@ -18,10 +18,10 @@ from strands_cli_batch.row_queues import row_queues
 from strands_cli_batch.row_source import FORMAT_OF
 
 STDOUT = STDIN = "-"
-# What hands rows to workers.
+# The engine that hands rows to workers.
 ENGINE = "dbos"
 
-# A shell evaluates the names that are offered.
+# A shell evaluates the offered names.
 _SAFE = re.compile(r"[\w.:/@#+=*-]+")
 
 
@@ -54,7 +54,7 @@ BATCH = Annotated[
 
 
 class RowsFormat(StrEnum):
-    """What the rows are."""
+    """The format of the rows."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -106,7 +106,7 @@ class RowChoices:
     ] = None
 
     def changes(self) -> dict[str, Any]:
-        """Return what was typed, as fields of `BatchChoices`.
+        """Return the typed options, as fields of `BatchChoices`.
 
         Raises:
             UsageError: A rate or a budget is not one, or a queue cannot have this name.
@@ -144,7 +144,7 @@ def _of_tool(flag: str, text: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class CutOffRows:
-    """What is done about calls that were cut off, in all rows: by the tool."""
+    """The decisions on cut-off calls, in all rows: by the tool."""
 
     HEADING: ClassVar[str] = "Batch"
     redo: Annotated[list[str], _of_tool("--redo", "Make the calls of a tool that were cut off again.")] = field(
@@ -159,7 +159,7 @@ class CutOffRows:
     fail: Annotated[list[str], _of_tool("--fail", "Let the rows with such calls fail.")] = field(default_factory=list)
 
     def decisions(self) -> dict[str, tuple[Any, ...]]:
-        """Return what to do about the calls of each tool, with the result of those that are skipped.
+        """Return the decision on the calls of each tool, with the result of skipped ones.
 
         Raises:
             UsageError: A tool has two decisions, or there are more results than tools to skip.

@@ -32,7 +32,7 @@ class BatchProgress:
         self._step = 0
 
     def drawn(self) -> str:
-        """Return the line that is drawn in place; empty where the rows are not known yet."""
+        """Return the line drawn in place; empty where the rows are not known yet."""
         return f"{self._batch}: {self.text()}" if self._tally.total else ""
 
     def due(self) -> str | None:
@@ -70,7 +70,7 @@ def _plain(number: float) -> str:
 
 
 def row_line(row: BatchRow) -> str:
-    """Return the line of a row that has ended, for `--verbose`."""
+    """Return the line of an ended row, for `--verbose`."""
     outcome = row.outcome
     if outcome is None:
         return f"  {row.run_id}"

@@ -1,4 +1,4 @@
-"""What a batch has come to: for a person, and as one JSON document."""
+"""The result of a batch: for a person, and as one JSON document."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def counts_of(tally: BatchTally, distinct: int) -> dict[str, int]:
 
 
 def tally_document(tally: BatchTally, distinct: int, choices: BatchChoices) -> dict[str, Any]:
-    """Return what the rows have come to as JSON."""
+    """Return the results of the rows as JSON."""
     spent = tally.spent
     failures = [
         {"message": one.message, "count": one.count, "runs": one.runs, "finding": one.finding}
@@ -52,7 +52,7 @@ def tally_document(tally: BatchTally, distinct: int, choices: BatchChoices) -> d
 
 
 def summary_lines(tally: BatchTally) -> Iterator[str]:
-    """Yield how many rows there are of each kind, what they cost, and why rows failed."""
+    """Yield how many rows there are of each kind, their costs, and why rows failed."""
     names = ("failed", "waiting", "cancelled", "left")
     before = f" ({tally.reused} before)" if tally.reused else ""
     parts = [f"{tally.done} of {counted(tally.total, 'row')} done{before}"]
@@ -71,7 +71,7 @@ def summary_lines(tally: BatchTally) -> Iterator[str]:
 
 
 def _example_lines(run_id: str, finding: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the run of a row that failed; of one that could not begin also what was wrong with it, and the fix."""
+    """Yield the run of a failed row; of one that could not begin also the fault, and the fix."""
     if finding is None:
         yield f"    for example {run_id}"
         return
@@ -88,7 +88,7 @@ def larger_limits(budget: Mapping[str, float], tally: BatchTally, worked_s: floa
     """Return the options that raise the limits which a batch has reached: with the same ones it would stop at once.
 
     Args:
-        budget: What all rows may spend together.
+        budget: The limits of all rows together.
         worked_s: How long processes have worked on it.
     """
     spent = {
@@ -117,7 +117,7 @@ def next_lines(
 
     Args:
         larger: The options without which it would stop at once, as `larger_limits` returns them.
-        is_status: Whether what waits is shown already.
+        is_status: Whether the questions are shown already.
     """
     if tally.left:
         yield f"to continue: {command('batch', 'resume', batch, *larger, store=place)}"

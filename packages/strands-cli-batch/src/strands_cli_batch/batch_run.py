@@ -40,7 +40,7 @@ class RowEngine(Protocol):
     async def run(self, run_id: str, inputs: Mapping[str, Any], ended: Ended, *, again: bool = False) -> None:
         """Run a row, or continue its run, until it ends or waits for a person.
 
-        A row that breaks has an end too: only what ends the whole batch is raised.
+        A row that breaks has an end too: only an error that ends the whole batch is raised.
 
         Args:
             run_id: The id of its run.
@@ -57,7 +57,7 @@ WantsRun = Callable[["BatchRow"], bool]
 def is_unfinished(row: BatchRow) -> bool:
     """Return whether a row is run by every command that continues its batch.
 
-    A row that waits is, where one of its questions may be answered by now: by its default, or by what is allowed.
+    A waiting row is, where one of its questions may be answered by now: by its default, or by a permission.
     """
     if row.outcome is None or row.outcome.goes_on:
         return True
@@ -77,18 +77,16 @@ class BatchRun:
     Attributes:
         batch: The journal of the batch, held.
         order: The rows in their order.
-        engine: Where they run.
+        engine: The engine that runs them.
         lines: Takes the results.
         choices: How they run.
         turns: Lets rows begin at a rate.
         tally: Counts them; others may look at it meanwhile.
-        budget: What all of them may spend together.
-        wants: Which rows are run.
-        again: Whether rows that have failed are run again.
+        budget: The limits of all of them together. wants: Which rows are run. again: Whether failed rows are run again.
         stopped: Why no further row begins, once something has stopped the batch.
         exceeded: The limit that was reached.
         failed_here: How many rows have failed in this process.
-        listen: Is called for each row that has ended or waits.
+        listen: Is called for each ended or waiting row.
     """
 
     batch: BatchJournal
@@ -107,7 +105,7 @@ class BatchRun:
     listen: Callable[[BatchRow], None] = lambda row: None
 
     async def run(self) -> None:
-        """Run the rows; what stops it leaves every row as far as it came.
+        """Run the rows; a stop leaves every row as far as it came.
 
         Raises:
             RunRecordError: The journal of the batch cannot be written.
@@ -125,7 +123,7 @@ class BatchRun:
             self.lines.finish()
 
     def count(self) -> None:
-        """Count what earlier processes have done."""
+        """Count the rows of earlier processes."""
         self.tally.total = len(self.order)
         self.tally.left_out = len(self.batch.left_out)
         for digest in self.order.distinct():

@@ -42,7 +42,7 @@ def open_engine(session: BatchSession, budget: Budget | None) -> AbstractAsyncCo
 
 @dataclass(slots=True)
 class BatchSession:
-    """What a process needs to work on a batch.
+    """The parts that a process needs to work on a batch.
 
     Attributes:
         workflow: The workflow, whose rows are run.
@@ -54,12 +54,12 @@ class BatchSession:
         rows: The rows of a file; None where the batch has its rows already.
         source: The name of that file.
         wants: Which rows are run.
-        again: Whether rows that have failed are run again.
+        again: Whether failed rows are run again.
         encode: Makes the line of a result.
-        listen: Is called for each row that has ended or waits.
+        listen: Is called for each ended or waiting row.
         fix: How the batch goes on when its budget is spent; `{limit}` is the name of the limit.
-        open_engine: Opens where the rows are run; None for this process, or for the workers of a queue.
-        tally: What the batch has come to; others may look at it meanwhile.
+        open_engine: Opens the engine of the rows; None for this process, or for the workers of a queue.
+        tally: The result of the batch; others may look at it meanwhile.
     """
 
     workflow: PlannedRows
@@ -79,10 +79,10 @@ class BatchSession:
     tally: BatchTally = field(default_factory=BatchTally)
 
     async def work(self) -> BatchRun:
-        """Run the rows until all have ended or something stops them, and store what became of the batch.
+        """Run the rows until all have ended or something stops them, and store the result of the batch.
 
         Raises:
-            BudgetExceeded: What the rows may spend together is spent.
+            BudgetExceeded: The limit of the rows together is spent.
             StrandsCliError: The batch cannot begin, its results cannot be written, or its journal cannot.
         """
         journal, error = self.batch.journal, None
@@ -98,7 +98,7 @@ class BatchSession:
         finally:
             status, reason = self._end(error)
             ended = {"ended_at": time.time(), "worked_s": budget.seconds, "session_started_at": None}
-            # A journal that has failed cannot store this; the error that is raised says it.
+            # A journal that has failed cannot store this; the raised error says it.
             with contextlib.suppress(*([RunRecordError] if error is not None else [])):
                 journal.put(status=status, reason=reason, **ended)
 

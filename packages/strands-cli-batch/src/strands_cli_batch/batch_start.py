@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """What names a new batch, and how its rows are read."""
+    """The name of a new batch, and the reading of its rows."""
 
     HEADING: ClassVar[str] = "Batch"
     name: Annotated[
@@ -61,7 +61,7 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
         request = chosen.request()
 
         def begin() -> int:
-            # What cannot be read twice, or would be one more batch, is in the store when it was lost.
+            # Rows that cannot be read twice, or would be one more batch, are in the store when it was lost.
             if (known := typed.known["batch"]) is not None and (rows == STDIN or new.again):
                 return continue_batch(known, how, chosen, flags)
             return _start(spec, request, typed)
@@ -98,7 +98,7 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """What was typed; `known` gets what is known of the batch, for a JSON document that reports an error."""
+    """The typed options; `known` gets the facts of the batch, for a JSON document that reports an error."""
 
     rows: str
     choices: BatchChoices
@@ -142,7 +142,7 @@ def _named(workflow: PlannedRows, name: str, store: RunStore, new: NewBatch, *, 
 
 
 def _announce(batch: BatchJournal, others: list[str], read: CheckedRows, *, is_new: bool) -> None:
-    """Say which batch it is, and what it continues or does not."""
+    """Tell which batch it is, and the one that it continues or not."""
     again = "" if is_new else "; rows that are done are not run again (--again)"
     left_out = f", {len(read.left_out)} left out" if read.left_out else ""
     say(f"batch {batch.id}: {counted(read.count, 'row')}{left_out}{again}")

@@ -1,4 +1,4 @@
-"""What `batch status`, and `runs show` of a batch, print."""
+"""The output of `batch status`, and of `runs show` for a batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def print_status(store: RunStore, batch: str, *, as_json: bool) -> None:
-    """Print what a batch has come to."""
+    """Print the result of a batch."""
     from strands_cli_batch.batch_view import view_of
 
     batch_view = view_of(store, batch)
@@ -68,7 +68,7 @@ def _moment(seconds: float) -> str:
 
 
 def status_lines(view: BatchView, place: StorePlace) -> Iterator[str]:
-    """Yield what a batch has come to, what waits, and how it goes on."""
+    """Yield the result of a batch, its questions, and how it goes on."""
     run = view.run
     worked = f", {duration(run.worked_s)} of work" if run.worked_s else ""
     yield one_line(f"batch {run.id} of {run.file}: {run.status}{worked}")

@@ -1,4 +1,4 @@
-"""How far a batch is: its rows by what became of them, what they have spent, and when the rest will be done."""
+"""The progress of a batch: its rows by their outcome, their usage, and when the rest will be done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What runs have spent together.
+    """The usage of runs together.
 
     Attributes:
         known_cost: In US dollars.
@@ -36,7 +36,7 @@ class Spent:
         return None if self.unpriced else round(self.known_cost, 10)
 
     def plus(self, end: RunEnd | None, sign: int = 1) -> Spent:
-        """Return it with what one run has spent; with the sign -1 without that."""
+        """Return it with the usage of one run; with the sign -1 without that."""
         if end is None:
             return self
         counts = {
@@ -72,8 +72,8 @@ class BatchTally:
         by_status: How many of them have an outcome, by its status.
         reused: Those that earlier processes have completed.
         running: How many runs go on.
-        spent: What all runs have spent, those of earlier processes too.
-        failures: Those that failed, by message; what has no place is counted in `other_failures`.
+        spent: The usage of all runs, those of earlier processes too. failures: Those that failed, by message; the rest
+            is counted in `other_failures`.
         denied: Rows that completed without calls that were denied for want of a person.
         ended_here: Runs that have ended in this process.
         left_out: Rows of the file that cannot be used and were left out, which count nowhere else.
@@ -94,7 +94,7 @@ class BatchTally:
     undecided: Counter[str] = field(default_factory=Counter)
 
     def add(self, run_id: str, outcome: RunEnd, times: int) -> None:
-        """Count a row that has ended or waits.
+        """Count an ended or waiting row.
 
         Args:
             times: How many rows of the file it is.

@@ -74,16 +74,16 @@ def continue_batch(
     calls: CutOffRows = NO_DECISIONS,
     again: bool = False,
 ) -> int:
-    """Run those rows of a stored batch that have not ended, or `again` have failed."""
+    """Run the unfinished rows of a stored batch, or with `again` the failed ones too."""
     from strands_cli.api import Runs, json_on_failure
     from strands_cli_batch.batch_identity import find_batch
     from strands_cli_batch.row_decisions import decide_rows
 
     changes, typed = chosen.changes(), how.changes()
-    changes.pop("detach", None)  # what waits and what is denied is a part of what the batch is
+    changes.pop("detach", None)  # waiting and denying is a part of the batch's identity
     store_place = place_of(changes["runs_dir"], changes["store"])
     known: dict[str, Any] = {"batch": batch, "status": "failed"}
-    decisions: dict[str, Any] = {}  # those that are not stored yet
+    decisions: dict[str, Any] = {}  # those not stored yet
 
     def begin() -> int:
         with (

@@ -30,8 +30,7 @@ class BatchView:
     """A stored batch.
 
     Attributes:
-        run: What a list of runs has of it.
-        tally: What its rows have come to.
+        run: Its entry in the list of runs. tally: The results of its rows.
         distinct: How many different rows it has.
         choices: How it runs.
         source: The name of its file of rows.
@@ -47,7 +46,7 @@ class BatchView:
 
 
 def view_of(store: RunStore, batch: str) -> BatchView:
-    """Return a batch as its journal, and the runs of rows that have not completed, describe it now.
+    """Return the present state of a batch, by its journal and the runs of unfinished rows.
 
     Raises:
         RunRecordError: It cannot be read.
@@ -121,7 +120,7 @@ async def _cancel_rows(batch: BatchJournal, store: RunStore) -> int:
 
 
 def _cancelled(end: RunEnd | None) -> RunEnd:
-    """Return the end of a row that is cancelled, with what its run has spent."""
+    """Return the end of a cancelled row, with the usage of its run."""
     if end is None:
         return RunEnd("cancelled")
     nothing = {"exit_code": 0, "error": None, "questions": (), "denied": (), "failures": (), "failed_calls": 0}

@@ -25,13 +25,12 @@ NO_ROWS = Code("no-rows", "A file of rows has none.", "Add rows below the header
 
 
 class CheckedRows:
-    """Rows that have been checked, in a temporary file; each iteration yields all of them in their order.
+    """Checked rows, in a temporary file; each iteration yields all of them in their order.
 
     Attributes:
         count: How many there are.
-        left_out: The rows that cannot be used, as lines of the results.
-        reported: The first findings about these.
-        digest: What differs if any row, or the order, does.
+        left_out: The unusable rows, as lines of the results. reported: The first findings about these. digest: A digest
+            of all rows and their order.
     """
 
     def __init__(self) -> None:
@@ -53,7 +52,7 @@ class CheckedRows:
 
     @property
     def digest(self) -> str:
-        """What differs if any row, the lines or the order do."""
+        """A digest of the rows, the lines and the order."""
         return self._hash.hexdigest()
 
     def add(self, row: CheckedRow) -> None:
@@ -68,7 +67,7 @@ class CheckedRows:
             self._spool.write(json.dumps([row.number, row.line, row.digest, dict(row.inputs)]) + "\n")
 
     def settle(self) -> None:
-        """Write what is buffered.
+        """Write the buffered text.
 
         Raises:
             ArtifactError: The disk is full.
@@ -99,8 +98,7 @@ class RowsFile:
     Attributes:
         path: Its path, or `-` for standard input.
         format: Its format, if the suffix does not say it.
-        ignored: Columns that are not inputs.
-        skips: Whether a row that cannot be used is left out, if another one can be.
+        ignored: Columns besides the inputs. skips: Whether an unusable row is left out, if another one is usable.
     """
 
     path: str
@@ -143,7 +141,7 @@ def read_rows(file: RowsFile, workflow: PlannedRows) -> CheckedRows:
 
 
 def _read(opened: RowSource, check: RowCheck, findings: RowFindings, rows: CheckedRows) -> None:
-    """Read and check all rows; what makes the rest unreadable is the last finding."""
+    """Read and check all rows; a fault that makes the rest unreadable is the last finding."""
     lines = TextLines(opened)
     try:
         for row in _given(opened, lines, check, findings):
@@ -152,7 +150,7 @@ def _read(opened: RowSource, check: RowCheck, findings: RowFindings, rows: Check
             checked = check.checked(row)
             if checked is not None and not findings.count:
                 rows.add(checked)
-        if all(finding.code != BAD_ROW for finding in findings.shown):  # else it may be in what could not be read
+        if all(finding.code != BAD_ROW for finding in findings.shown):  # else it may be in the unread part
             check.require_ignored(lines.where(1))
     except InvalidInput as error:
         for finding in error.findings:

@@ -38,7 +38,7 @@ class CsvRows:
             InvalidInput: It cannot be read, or its columns have no names or not different ones.
         """
         self._lines, self._findings, self._delimiter = lines, findings, delimiter
-        self._parts: list[str] = []  # the lines of the record that is being read
+        self._parts: list[str] = []  # the lines of the present record
         csv.field_size_limit(MAX_ROW_CHARS)
         self._fed_lines = self._fed()
         self._records = csv.reader(self._fed_lines, strict=True, delimiter=delimiter)
@@ -46,7 +46,7 @@ class CsvRows:
         self._header, self._first = "", 1
         # The line of a record and where its fields are: many findings can be about one.
         self._located: tuple[int, list[tuple[int, int]]] | None = None
-        self._unnamed = 0  # columns without a name behind the others, which have to be empty
+        self._unnamed = 0  # columns without a name behind the others, which must be empty
         for record in self._each():
             if (separator := _SEPARATOR.fullmatch(self._raw[0])) is not None and self._raw[1] == 1:
                 self._delimiter = separator[1]  # Excel's own word about the rest of the file
@@ -64,7 +64,7 @@ class CsvRows:
         return self._place(self._header, self._first, self.columns.index(name))
 
     def __iter__(self) -> Iterator[GivenRow]:
-        """Yield the rows; one that is ragged becomes a finding.
+        """Yield the rows; a ragged one becomes a finding.
 
         Raises:
             InvalidInput: A quote is out of place, so that the rest cannot be read.
@@ -85,7 +85,7 @@ class CsvRows:
             yield GivenRow(number, first, texts, {}, partial(self._place_in, raw, first, index))
 
     def _each(self) -> Iterator[Sequence[str]]:
-        """Yield the records that are not empty."""
+        """Yield the non-empty records."""
         while True:
             self._parts.clear()
             try:
@@ -98,7 +98,7 @@ class CsvRows:
                 yield record
 
     def _filled(self) -> Iterator[tuple[Sequence[str], str, int]]:
-        """Yield the records with their texts and lines, up to the last one that is not only separators.
+        """Yield the records with their texts and lines, up to the last one with more than separators.
 
         Spreadsheets leave such rows at the end of a file.
         """
@@ -204,7 +204,7 @@ def field_places(raw: str, first: int, delimiter: str) -> Iterator[tuple[int, in
     Args:
         raw: The text of the record.
         first: The line where it begins.
-        delimiter: What is between the fields.
+        delimiter: The text between the fields.
     """
     line, column, is_quoted = first, 0, False
     yield first, 1
@@ -219,6 +219,6 @@ def field_places(raw: str, first: int, delimiter: str) -> Iterator[tuple[int, in
 
 
 def unclosed_quote(raw: str, first: int) -> tuple[int, int]:
-    """Return the line and column of the last quote of a record, which is the one out of place or not closed."""
+    """Return the line and column of the last quote of a record, the one out of place or not closed."""
     before = raw[: max(raw.rfind(QUOTE), 0)].replace("\r\n", "\n").replace("\r", "\n")
     return first + before.count("\n"), len(before) - before.rfind("\n")

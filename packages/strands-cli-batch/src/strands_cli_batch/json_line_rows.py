@@ -19,10 +19,10 @@ class JsonLineRows:
 
     def __init__(self, lines: TextLines, findings: RowFindings) -> None:
         self._lines, self._findings = lines, findings
-        self._located: tuple[int, dict[str, int]] | None = None  # the line that has been parsed for places
+        self._located: tuple[int, dict[str, int]] | None = None  # the line parsed for places
 
     def __iter__(self) -> Iterator[GivenRow]:
-        """Yield the rows; a line that is not an object becomes a finding."""
+        """Yield the rows; a line of another form than an object becomes a finding."""
         number = 0
         for text in self._lines:
             if not text.strip():
@@ -55,7 +55,7 @@ class JsonLineRows:
 
 
 def _places(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each name of an object of JSON, which has been read, with the column where it begins."""
+    """Yield each name of a parsed JSON object, with the column where it begins."""
     place = _after_space(text, text.index("{") + 1)
     while text[place] == '"':
         name, end = _PLAIN.raw_decode(text, place)

@@ -151,7 +151,7 @@ class ResultFile:
             self._flush(self._file)
 
     def _flush(self, file: io.FileIO) -> None:
-        """Write what is pending; where the disk is full, the file ends with the last whole line before that."""
+        """Write the pending lines; where the disk is full, the file ends with the last whole line before that."""
         lines, written = bytes(self._pending), 0
         self._pending.clear()
         try:

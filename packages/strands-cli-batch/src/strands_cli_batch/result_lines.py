@@ -1,4 +1,4 @@
-"""The lines of the results: one for each row that has ended or waits, in the order of the rows or as they end."""
+"""The lines of the results: one for each ended or waiting row, in the order of the rows or as they end."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ResultLines:
     ) -> None:
         self._batch, self._order, self._file, self._how = batch, order, file, how
         self._encode = encode or line_of
-        self._next = 0  # the place of the first row that has no line yet
-        self._due: set[str] = set()  # digests of rows that have ended
+        self._next = 0  # the place of the first row without a line yet
+        self._due: set[str] = set()  # digests of ended rows
 
     def repeat(self, wants: Callable[[BatchRow], bool]) -> None:
         """Write the lines of the rows that ended in earlier processes.
@@ -43,12 +43,12 @@ class ResultLines:
         self._file.settle()
 
     def ended(self, row: BatchRow) -> None:
-        """Write the lines of a row that has ended, and those that have waited for it."""
+        """Write the lines of an ended row, and those that have waited for it."""
         self._settle(row)
         self._advance()
 
     def finish(self) -> None:
-        """Write the lines of rows that have ended behind rows that have not, and close the file."""
+        """Write the lines of ended rows behind unfinished ones, and close the file."""
         self._settle_rows(lambda row: row.is_settled)
         if self._how == "rows":
             for place in range(self._next, len(self._order)):
@@ -92,8 +92,7 @@ def line_of_row(number: int, line: int, run: str, inputs: Mapping[str, Any], end
         number: The number of the row.
         line: The line of the file of rows where it begins.
         run: The id of its run.
-        inputs: The inputs that the row gives.
-        end: How the run ended, or what it waits for.
+        inputs: The inputs of the row. end: The end of the run, or its open questions.
     """
     whole = {
         "row": number,

@@ -38,7 +38,7 @@ UNKNOWN_IGNORED = Code(
     "`--ignore` names a column, or a member of objects, that the rows do not have.",
     "Correct the name, or omit `--ignore`.",
 )
-# Numbers with the signs of a country or of a currency; integers in groups; and what computers write.
+# Numbers with the signs of a country or of a currency; integers in groups; and the forms that computers write.
 _NUMBER = re.compile(r"[-+()$\u20ac\u00a3\u00a5%.,'\s\d]+")
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?P<sign>[,'\s])\d{3}(?:(?P=sign)\d{3})*(?:\.0+)?")
 _EXPONENT = re.compile(r"[-+]?\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?")
@@ -56,8 +56,7 @@ class CheckedRow:
     Attributes:
         number: Its 1-based number among the rows.
         line: The line of the file where it begins.
-        digest: What differs for rows with other inputs.
-        inputs: The inputs that the row gives, in their types.
+        digest: A digest of its inputs. inputs: The inputs of the row, in their types.
     """
 
     number: int
@@ -73,9 +72,8 @@ class RowCheck:
         """Take the workflow.
 
         Args:
-            workflow: The workflow, with the inputs that are common to all rows.
-            findings: Takes what is wrong.
-            ignored: Columns that are not inputs.
+            workflow: The workflow, with the inputs common to all rows. findings: Takes the faults. ignored: Columns
+                besides the inputs.
         """
         self._ignored = dict.fromkeys(ignored)
         self._found: set[str] = set()  # names of the file; only where some are ignored
@@ -84,7 +82,7 @@ class RowCheck:
         self._texts, self._values = workflow.request.variables, workflow.request.values
         self._names = {**self._declared.declared(), **self._declared.values}
         self._refused: set[str] = set()  # names that were reported once
-        self._row: GivenRow | None = None  # the row that is checked
+        self._row: GivenRow | None = None  # the row under check
 
     def require_columns(self, columns: Iterable[str], place: Callable[[str], Where], header: Where) -> None:
         """Check the header of a file: its names, and that no required input lacks a column."""
@@ -102,7 +100,7 @@ class RowCheck:
                 self._findings.add(Finding(ROW_INPUT, message, header, fix))
 
     def require_ignored(self, where: Where) -> None:
-        """Check, when all rows are read, that the file has the columns that are ignored.
+        """Check, when all rows are read, that the file has the ignored columns.
 
         Args:
             where: The first line.
@@ -143,7 +141,7 @@ class RowCheck:
         return CheckedRow(row.number, row.line, PARTS.digest(resolved), own)
 
     def _is_usable(self, name: str, place: Callable[[str], Where]) -> bool:
-        """Return whether a name is an input that rows may give; one that is not is reported once."""
+        """Return whether a name is an input that rows may give; another one is reported once."""
         if self._ignored:
             self._found.add(name)
             if name in self._ignored:
@@ -182,7 +180,7 @@ def _placed(row: GivenRow, name: str, fix: str) -> Rest:
 
 
 def _correction(text: str, kind: str) -> str:
-    """Return what to do about a value: spreadsheets write numbers as people of their country do."""
+    """Return the fix for a value: spreadsheets write numbers as people of their country do."""
     plain = text.translate(_OTHER_SIGNS).strip().strip("'=\"")
     if not any(map(str.isdigit, plain)) or not (_NUMBER.fullmatch(plain) or _EXPONENT.fullmatch(plain)):
         return "correct the value"

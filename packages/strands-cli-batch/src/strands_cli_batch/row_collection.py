@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 500
 
 
 def current(rows: Iterable[BatchRow], store: RunStore) -> Iterator[tuple[BatchRow, BatchRow]]:
-    """Yield each row with what the journal of its run makes of it now; one that cannot be read stays as it is.
+    """Yield each row with the present state of its run's journal; an unreadable one stays as it is.
 
     Those that need no look at their journals may come before others.
     """
@@ -53,7 +53,7 @@ def _current(row: BatchRow, journal: StoredJournal) -> BatchRow:
     if end.goes_on:
         end = dataclasses.replace(end, status="interrupted")
     is_same = run_end is not None and run_end.status == end.status and run_end.questions == end.questions
-    # A process that was killed has not stored what it spent.
+    # A killed process has not stored its usage.
     is_same = is_same and (not end.goes_on or run_end is None or _spent(run_end) == _spent(end))
     return row if is_same else dataclasses.replace(row, outcome=end)
 
@@ -63,7 +63,7 @@ def _spent(end: RunEnd) -> tuple[Any, ...]:
 
 
 async def collect(batch: BatchJournal, store: RunStore, order: RowOrder) -> None:
-    """Store what has become of rows outside of this process."""
+    """Store the changes of rows outside of this process."""
     for row, now in current((batch.row(digest) for digest in order.distinct()), store):
         if now is not row and now.outcome is not None:
             batch.end(row, now.outcome)

@@ -1,4 +1,4 @@
-"""What a person decides about all calls of a tool that were cut off in the rows of a batch."""
+"""A person's decisions on all cut-off calls of a tool in the rows of a batch."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SKIPPED = "this call was cut off or has lost its object, and a person has decide
 
 
 async def decide_rows(store: RunStore, runs: Iterable[str], decisions: Mapping[str, Decision]) -> int:
-    """Store what is decided about the cut-off calls of some tools, in the runs of rows; return how many there were.
+    """Store the decisions on the cut-off calls of some tools, in the runs of rows; return how many there were.
 
     Args:
         runs: Those that wait for a decision.
-        decisions: What to do, by the name of the tool.
+        decisions: The decision, by the name of the tool.
 
     Raises:
         UsageError: No call of a tool was cut off.

@@ -1,4 +1,4 @@
-"""What is wrong with a file of rows: the first findings whole, the others only counted."""
+"""The faults of a file of rows: the first findings whole, the others only counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RowFindings:
         """Begin without findings.
 
         Args:
-            skips: Whether a row that cannot be used is left out; what is wrong with the file still counts.
+            skips: Whether an unusable row is left out; faults of the file still count.
         """
         self.skips = skips
         self.shown: list[Finding] = []
@@ -32,11 +32,9 @@ class RowFindings:
         """Take a finding whose place and fix are looked for only if it is shown; that can cost much.
 
         Args:
-            code: What is wrong.
-            message: The same in words.
+            code: The fault. message: The fault in words.
             rest: Returns place and fix.
-            row: Number and line of the row that it is about, which is left out if such rows are skipped; None for one
-                about the file.
+            row: Number and line of its row, which is left out if such rows are skipped; None for a fault of the file.
         """
         shown = self.of_rows if self.skips and row is not None else self.shown
         if len(shown) < MOST_SHOWN:

@@ -22,7 +22,7 @@ class RowQueues(Protocol):
         """Check that a queue can have this name; raise `UsageError` otherwise."""
 
     def require_submittable(self, rows: PlannedRows) -> PlannedRows:
-        """Return rows whose findings about what workers have of their own are warnings.
+        """Return rows whose findings about the workers' own tools and keys are warnings.
 
         Raises:
             StrandsCliError: They cannot run anywhere, or their store has no queues.
@@ -31,10 +31,10 @@ class RowQueues(Protocol):
     def opened(
         self, rows: PlannedRows, store: RunStore, name: str, warn: Callable[[str], None], budget: Budget | None = None
     ) -> AbstractAsyncContextManager[RowEngine]:
-        """Open what submits rows to the queue with a name, and waits for them."""
+        """Open the engine that submits rows to the queue with a name, and waits for them."""
 
     def reached(self, open_it: Callable[[], Result], limit_s: float, tell: Callable[[str], None]) -> Result:
-        """Return what can be opened, as soon as its store answers; raise `Unreachable` after so many seconds."""
+        """Return the opened object, as soon as its store answers; raise `Unreachable` after so many seconds."""
 
 
 def row_queues() -> RowQueues:

@@ -56,8 +56,7 @@ class GivenRow:
         number: Its 1-based number among the rows; the header and empty lines do not count.
         line: The line where it begins.
         texts: Cells by column, to be converted to the types of inputs; an empty cell is absent.
-        values: Values that have types already.
-        place: Returns where a column of the row is.
+        values: Values with types. place: Returns the place of a column of the row.
         written: The texts of those values that their JSON would spell otherwise (`1.10`).
     """
 
@@ -136,7 +135,7 @@ class TextLines:
         if begin in _WORKBOOKS:
             finding = Finding(ROWS_UNREADABLE, "the file is a workbook, not text", self.where(1, 1), _OF_WORKBOOK)
             raise InvalidInput("the file of rows is not text in UTF-8", findings=[finding])
-        # Excel writes "Unicode text" so. The error handler marks bytes that are not UTF-8: their place is known then.
+        # Excel writes "Unicode text" so. The error handler marks bytes of invalid UTF-8: their place is known then.
         is_wide = begin[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         encoding, errors = ("utf-16", "replace") if is_wide else ("utf-8-sig", "surrogateescape")
         self._text = io.TextIOWrapper(counted, encoding, errors=errors, newline="")
@@ -176,7 +175,7 @@ class TextLines:
 
 
 def _foreign(char: str, text: str, name: str) -> tuple[str, str]:
-    """Return what is wrong with a character that is not text, and the command that converts the file."""
+    """Return the fault of a character that is not text, and the command that converts the file."""
     file = "ROWS" if name == "<stdin>" else shlex.quote(name)
     new = f"UTF8{Path(name).suffix.lower() or '.csv'}"
     if char == "\0" and text[:200].count("\0") > 2:

@@ -17,7 +17,7 @@ IMPORT_SECONDS = 60.0
 MAX_PRINTED = 2_000
 MAX_RESULT = 8_000_000
 _MAX_LINE = 4_000
-# What a child needs to start Python; everything else of the environment may be a secret.
+# Variables that a child needs to start Python; everything else of the environment may be a secret.
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH")
 
 
@@ -59,7 +59,7 @@ def import_in_child(
     names: Sequence[str] = (),
     is_limited: bool = False,
 ) -> ChildImport:
-    """Import a module and describe what its attributes load to.
+    """Import a module and describe the objects of its attributes.
 
     Args:
         path: Put first on the child's `sys.path`.
@@ -110,7 +110,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def _read(result: Path, count: int) -> dict[str, Any] | None:
-    """Return the child's answer; what foreign code wrote in its place has another shape, and counts as none."""
+    """Return the child's answer; text of foreign code in its place has another shape, and counts as none."""
     try:
         if result.stat().st_size > MAX_RESULT:
             return None

@@ -1,4 +1,4 @@
-"""A program for a child process: import one module of a plugin, and write its tools and what the import did."""
+"""A program for a child process: import one module of a plugin, and write its tools and the effects of the import."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILE = 16 * 1024**2
 
 
 def main(result: str, request: Mapping[str, Any]) -> None:
-    """Import a module, describe what its attributes load to, and end the process, whatever it has started.
+    """Import a module, describe the objects of its attributes, and end the process, whatever it has started.
 
     The SDK is imported before the clock starts and before any limit, so that time and effects are the plugin's own;
     where only names are looked for, it is not imported.
@@ -47,7 +47,7 @@ def main(result: str, request: Mapping[str, Any]) -> None:
         module = importlib.import_module(request["module"])
         for name in request["names"]:
             operator.attrgetter(name)(module)
-    except BaseException as error:  # noqa: BLE001 - foreign code raises what it likes, SystemExit too
+    except BaseException as error:  # noqa: BLE001 - foreign code raises anything, SystemExit too
         traceback.print_exception(error)
         document["error"] = _phrase(error)
     else:

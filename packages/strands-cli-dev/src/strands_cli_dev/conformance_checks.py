@@ -1,4 +1,4 @@
-"""What the contracts of journals and of stores share: how a check fails, and how all of them run without pytest."""
+"""The shared parts of the contracts of journals and stores: how a check fails, and how all run without pytest."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def problems_of(contract: object, directory: Path) -> dict[str, str]:
             getattr(contract, name)(path)
         except SkipTest:
             continue
-        except Exception as error:  # noqa: BLE001 - what is under test may raise anything
+        except Exception as error:  # noqa: BLE001 - the tested code may raise anything
             problems[name] = f"{type(error).__name__}: {error}"
     return problems

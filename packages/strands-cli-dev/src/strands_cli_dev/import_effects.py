@@ -1,4 +1,4 @@
-"""Check in a child process what importing a plugin's module does to a process."""
+"""Check in a child process the effects of importing a plugin's module."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ WAIT_S = 60.0
 class JournalContract:
     """The checks; derive from it and define how a journal is made and, if it outlives its process, opened again.
 
-    Each check gets a fresh directory as `tmp_path`, which is pytest's fixture of that name. The class of a journal that
-    is `durable` must be importable by name, since the check of a killed process makes an instance in a child process.
+    Each check gets a fresh directory as `tmp_path`, pytest's fixture of that name. The class of a `durable` journal
+    must be importable by name, since the check of a killed process makes an instance in a child process.
     """
 
     durable = True
@@ -83,7 +83,7 @@ class JournalContract:
             asyncio.run(use())
 
     def test_a_begun_row_is_seen_at_once(self, tmp_path: Path) -> None:
-        """A row of which `begin` has returned is seen by its own process, and comes before what is written later."""
+        """A row of which `begin` has returned is seen by its own process, and comes before later rows."""
         with self._journal(tmp_path) as journal:
 
             async def use() -> None:
@@ -245,7 +245,7 @@ class JournalContract:
         _expect_row(self._seen_elsewhere(tmp_path, STARTED.key), STARTED)
 
     def test_a_run_goes_on_where_it_was_left(self, tmp_path: Path) -> None:
-        """A journal that is opened again has its rows, their order and its facts; a changed row keeps its place."""
+        """A reopened journal has its rows, their order and its facts; a changed row keeps its place."""
         self._require_durable()
         with self._journal(tmp_path) as journal:
             journal.put(inputs={"topic": "bees"})

@@ -48,7 +48,7 @@ def check_concurrent(plugin: Any, settings: PluginSettings, prepare: Prepare, sc
 
 
 def _mixed(scene: Scene, outcome: CallOutcome, tool_use_id: str, single_answers: set[str]) -> str | None:
-    """Return what is wrong with one of several concurrent calls; `single_answers` are those of that call alone."""
+    """Return the fault of one of several concurrent calls; `single_answers` are those of that call alone."""
     if outcome.raised is not None:
         return f"raised {type(outcome.raised).__name__}: {outcome.raised}"
     if outcome.late:
@@ -128,7 +128,7 @@ def _by_agent(
     except StrandsCliError as error:
         yield f"the agent stopped: {error}"
         return
-    except Exception as error:  # noqa: BLE001 - the SDK's loop raises what it cannot use
+    except Exception as error:  # noqa: BLE001 - the SDK's loop raises for answers that it cannot use
         yield f"the agent's loop failed: {type(error).__name__}: {error}"
         return
     if len(results) != len(scenes):

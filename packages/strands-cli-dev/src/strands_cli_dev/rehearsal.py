@@ -25,7 +25,7 @@ class Example:
     """A valid input and its expected answer.
 
     Attributes:
-        input: What the model sends.
+        input: The input from the model.
         expected: The whole text of the answer, or the value of its last JSON block; if omitted, any answer is right.
         status: The status of the result; some tools can only be shown failing without a network.
     """
@@ -42,7 +42,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class PluginSettings:
-    """What a workflow would give a plugin: its configuration, and the values of secrets by name."""
+    """The settings of a plugin in a workflow: its configuration, and the values of secrets by name."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -105,7 +105,7 @@ def rehearse(target: Any, settings: PluginSettings, examples_of: ExamplesOf, pre
 
     Args:
         target: The plugin, or the value of its entry point.
-        settings: What a workflow would give it.
+        settings: Its settings, as in a workflow.
         examples_of: Returns the examples of each tool, for the names of the tools.
         prepare: Writes the files that the examples need into a fresh workspace.
     """
@@ -162,7 +162,7 @@ def workspace(prepare: Prepare) -> Iterator[Path]:
 
 @dataclass(slots=True)
 class Watched:
-    """What was printed, and which state of the process changed."""
+    """The printed text, and the changed states of the process."""
 
     printed: str = ""
     changed: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ class Watched:
 
 @contextlib.contextmanager
 def watched() -> Iterator[Watched]:
-    """Capture standard output; restore the current directory, `sys.path` and the environment, and list what changed."""
+    """Capture standard output; restore the current directory, `sys.path` and the environment, and list the changes."""
     seen, here, path, environment = Watched(), Path.cwd(), list(sys.path), dict(os.environ)
     with tempfile.TemporaryFile() as caught:
         try:
@@ -183,7 +183,7 @@ def watched() -> Iterator[Watched]:
 
 
 def _changes(here: Path, path: list[str], environment: dict[str, str]) -> Iterator[str]:
-    """Restore what changed, and yield a name for each change."""
+    """Restore the changed states, and yield a name for each change."""
     if not _is_current(here):
         os.chdir(here)
         yield "the current directory"

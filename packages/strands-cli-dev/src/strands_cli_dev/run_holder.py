@@ -26,7 +26,7 @@ WAIT_S = 60.0
 
 
 class OpensStores(Protocol):
-    """What a contract of stores defines."""
+    """The method that a contract of stores defines."""
 
     def open_store(self, directory: Path) -> RunStore:
         """Return the store of a directory."""
@@ -68,7 +68,7 @@ def _hold(contract: Callable[[], OpensStores], directory: Path, run_id: str, is_
     store = contract().open_store(directory)
     journal = create(store, run_id, **session_facts())
     if not is_deaf:
-        # What has the journal to itself ends the process; the system does the rest.
+        # The holder of the journal ends the process; the system does the rest.
         journal.on_stop(lambda: os._exit(0))
     write_rows(journal, DONE)
     words.send("created")
@@ -79,7 +79,7 @@ def _hold(contract: Callable[[], OpensStores], directory: Path, run_id: str, is_
 
 
 def create(store: RunStore, run_id: str, **facts: Any) -> StoredJournal:
-    """Return the journal of a new run that has the facts of one."""
+    """Return the journal of a new run with its facts."""
     journal = store.create(run_id)
     journal.put(**{**FACTS, **facts})
     return journal

@@ -20,7 +20,7 @@ from strands_cli.api import Row, RunRecordError, RunStore, StoredJournal, journa
 from strands_cli_dev.conformance_checks import expect, problems_of, write_rows
 from strands_cli_dev.run_holder import DONE, FACTS, WAIT_S, RunHolder, create, created
 
-# Larger than what stores keep in a row; a character that two units of UTF-16 make; a zero and half of such a pair.
+# Larger than outputs that stores keep in a row; a character of two units of UTF-16; a zero and half of such a pair.
 LARGE = {"text": "ü" * 200_000}
 ODD = {"text": "a\0b \ud800 \U0001f600", "\0": ["\udfff"]}
 FIRST, SECOND = "20261121-033012-a1b2c3", "20261121-033013-d4e5f6"
@@ -30,12 +30,12 @@ BATCH_ID = "letters-1a2b3c4d"
 class StoreContract:
     """The checks; derive from it and define how the store is opened.
 
-    Each check gets a fresh directory as `tmp_path`, which is pytest's fixture of that name. The class must be
-    importable by name, since some checks make an instance in a child process.
+    Each check gets a fresh directory as `tmp_path`, pytest's fixture of that name. The class must be importable by
+    name, since some checks make an instance in a child process.
     """
 
     def open_store(self, directory: Path) -> RunStore:
-        """Return the store of `directory`, which is empty at first; also called in other processes."""
+        """Return the store of `directory`, empty at first; also called in other processes."""
         raise NotImplementedError
 
     def cut_off(self, directory: Path, run_id: str) -> None:
@@ -47,7 +47,7 @@ class StoreContract:
         raise SkipTest("a process that lives keeps its hold")
 
     def test_a_new_run_is_in_the_list(self, tmp_path: Path) -> None:
-        """What the facts say is what the list, `read` and another reader have."""
+        """The list, `read` and another reader have the values of the facts."""
         with self._store(tmp_path) as store, created(store, FIRST) as journal:
             expect(
                 (journal.run_id, str(journal.place)) == (FIRST, str(store.place)), "the journal says that it is another"
@@ -100,7 +100,7 @@ class StoreContract:
                 expect(store.find(name) == meant, f"{name} is {store.find(name)}, not {meant}")
 
     def test_a_run_without_facts_is_a_problem_of_the_list(self, tmp_path: Path) -> None:
-        """A process can die before it has written what the run is; such a run can be deleted."""
+        """A process can die before it has written the facts of the run; such a run can be deleted."""
         with self._store(tmp_path) as store:
             store.create(FIRST).close()
             runs, problems = store.runs()
@@ -120,7 +120,7 @@ class StoreContract:
                 expect(reader.row(DONE.key) == DONE, "the first one has lost a row")
 
     def test_a_run_that_is_not_there_is_an_error(self, tmp_path: Path) -> None:
-        """Nothing is made of a name that is not known, whatever it looks like."""
+        """Nothing is made of an unknown name, whatever it looks like."""
         with self._store(tmp_path) as store:
             for run_id in (FIRST, f"../{FIRST}", "'; DROP TABLE runs; --"):
                 reading = partial(store.open, hold=False)
@@ -143,7 +143,7 @@ class StoreContract:
                 expect(found == [journal.run_id] * 50, f"{journal.run_id} has {found}")
 
     def test_values_of_every_kind_come_back(self, tmp_path: Path) -> None:
-        """Large outputs, characters of every kind, and what is not text come back whole, for the writer and others."""
+        """Large outputs, characters of every kind, and other values than text come back whole, for all readers."""
         rows = [
             replace(DONE, key=f"steps.{number}", output=value) for number, value in enumerate((LARGE, ODD, 0, [], ""))
         ]
@@ -160,7 +160,7 @@ class StoreContract:
             expect(len(store.runs()[0]) == 1, "it is not in the list")
 
     def test_many_runs_are_read_as_each_by_itself(self, tmp_path: Path) -> None:
-        """In the order that is asked for; a run that is not there is an error in its place and ends nothing."""
+        """In the wanted order; a missing run is an error in its place and ends nothing."""
         runs = {f"run-{number}": _rows_of_a_run(number) for number in range(4)}
         with self._store(tmp_path) as store:
             for run_id, rows in runs.items():
@@ -177,7 +177,7 @@ class StoreContract:
                         self._expect_same(store, run_id, found, runs[run_id])
 
     def _expect_same(self, store: RunStore, run_id: str, journal: StoredJournal, rows: list[Row]) -> None:
-        """Check that one of many journals has what the journal of the run has."""
+        """Check that one of many journals has the content of the run's own journal."""
         found = (journal.run_id, str(journal.place), journal.record)
         with contextlib.closing(store.open(run_id, hold=False)) as alone:
             expect(found == (run_id, str(alone.place), alone.record), f"it says that it is {found}")
@@ -328,7 +328,7 @@ class StoreContract:
             journal.put(**facts)
 
     def _settled(self, store: RunStore, run_id: str | None) -> object:
-        """Return a state that stays: what was written a moment before a look may count again at the next one."""
+        """Return a state that stays: a change a moment before a look may count again at the next one."""
         end, seen = time.monotonic() + WAIT_S, store.state(run_id)
         while (now := store.wait(seen, run_id, wait_s=0.2)) != seen:
             expect(time.monotonic() < end, "the state changes although nothing happens")

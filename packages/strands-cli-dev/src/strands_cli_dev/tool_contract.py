@@ -25,7 +25,7 @@ from strands_cli_dev.standard_tests import require_standard_tests, skip, standar
 class ToolContract:
     """The standard tests of a tool; derive from it, in a class whose name begins with `Test`, and set two attributes.
 
-    A standard test may be overridden only by one that is decorated with `@contract_exception("why")`.
+    A standard test may be overridden only by one decorated with `@contract_exception("why")`.
 
     Attributes:
         tool: The value of its entry point (`"package.module:attribute"`), or the object that it refers to.
@@ -55,9 +55,9 @@ class ToolContract:
 
     @standard
     def test_it_loads(self) -> Iterator[str]:
-        """It loads and has at least one tool, which takes the `config` and `secrets` that are given.
+        """It loads and has at least one tool, with the given `config` and `secrets`.
 
-        If it fails: import the module by hand and fix what it raises, and correct `config` and `secrets`;
+        If it fails: import the module by hand and fix its exception, and correct `config` and `secrets`;
         docs/reference/writing-tools.md lists the forms that a tool may have.
         """
         rehearsal = self._rehearsal()
@@ -82,7 +82,7 @@ class ToolContract:
     def test_its_descriptions_tell_the_model(self) -> Iterator[str]:
         """Each tool has a description, in characters that a person can see.
 
-        If it fails: describe what the tool does, when to use it and what it answers; remove control, direction and
+        If it fails: describe the effect of the tool, when to use it and its answer; remove control, direction and
         zero-width characters, which can show a person another text than the model reads.
         """
         for tool in self._loaded().tools.values():
@@ -150,7 +150,7 @@ class ToolContract:
     def test_importing_it_changes_nothing(self) -> Iterator[str]:
         """Importing its module in a fresh process prints nothing, starts no thread and changes no state of the process.
 
-        If it fails: move what the module does at its top level into the function that needs it.
+        If it fails: move the effects at the module's top level into the function that needs them.
         """
         self._loaded()
         name = module_of(self._plugin())
@@ -164,8 +164,8 @@ class ToolContract:
     def test_a_call_does_not_raise(self) -> Iterator[str]:
         """A call of an example returns, and raises nothing, not even SystemExit or StopIteration.
 
-        If it fails: catch what can go wrong and return a result with the status `error` and a text that the model
-        can act on; do not use `sys.exit`, or `next()` without a default, in tools.
+        If it fails: catch possible errors and return a result with the status `error` and a text that the model can act
+        on; do not use `sys.exit`, or `next()` without a default, in tools.
         """
         for scene in self._scenes():
             for outcome in (scene.first, scene.second):
@@ -177,7 +177,7 @@ class ToolContract:
     def test_a_call_answers_in_time(self) -> Iterator[str]:
         """A call of an example answers within `timeout_s` (120 seconds by default).
 
-        If it fails: set a shorter time limit for what the tool waits for, or declare a longer `timeout_s`.
+        If it fails: set a shorter time limit for the tool's own waits, or declare a longer `timeout_s`.
         """
         for scene in self._scenes():
             if scene.first.late or scene.second.late:
@@ -255,7 +255,7 @@ class ToolContract:
 
     @standard
     def test_a_cancelled_call_ends(self) -> Iterator[str]:
-        """A call that is cancelled ends within a second, and the next call is answered.
+        """A cancelled call ends within a second, and the next call is answered.
 
         If it fails: let `asyncio.CancelledError` through (`except Exception`, not a bare `except`), and check
         `strands_cli["cancel"]` in code that runs in threads.
@@ -275,7 +275,8 @@ class ToolContract:
     def test_an_agent_can_call_it(self) -> Iterator[str]:
         """An agent of strands-cli makes the calls in one turn, through the permission check, and gets the results.
 
-        If it fails: the message says what the check or the agent's loop did not accept; compare the direct call.
+        If it fails: the message names the part that the check or the agent's loop did not accept; compare the direct
+        call.
         """
         self._named()
         yield from results_by_agent(*self._plugin_settings_and_prepare(), self._scenes(shaped=True))
@@ -353,7 +354,7 @@ class ToolContract:
         return {names[0]: _as_examples(examples)} if len(names) == 1 else {}
 
     def _rehearsal(self) -> Rehearsal:
-        """Return the outcomes of all calls, which are made once for all tests of a class."""
+        """Return the outcomes of all calls, made once for all tests of a class."""
         if type(self)._rehearsed is None:
             settings = PluginSettings(self.config, self.secrets)
             type(self)._rehearsed = rehearse(self._plugin(), settings, self._examples, self.prepare)

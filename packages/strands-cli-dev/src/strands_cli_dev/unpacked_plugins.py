@@ -1,4 +1,4 @@
-"""Distributions that are not installed, as strands-cli-index shows them: their static check, and adoptable tools."""
+"""Uninstalled distributions, as strands-cli-index shows them: their static check, and adoptable tools."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def adoptable_tools(name: str, path: Sequence[str], taken: Collection[str] = ())
 
     Args:
         name: Its normalised name.
-        path: The directories that are searched, the folder that it is unpacked in first.
-        taken: The names of other tools, which none of them gets.
+        path: The directories to search, its unpacked folder first. taken: The names of other tools, which none of them
+            gets.
     """
     found = survey(name, AdoptedFile(), taken, path=path)
     tools = []
@@ -46,7 +46,7 @@ def _described(tool: SourceTool) -> dict[str, Any]:
 
 
 def check_unpacked(name: str, tree: Path) -> list[Finding]:
-    """Return what `plugin check` says of a distribution without importing it, and without this machine in it.
+    """Return the findings of `plugin check` on a distribution without importing it, and without this machine in it.
 
     Args:
         name: Its normalised name.

@@ -164,7 +164,7 @@ def stable_states(places: Iterable[str], wait: Callable[[float], object]) -> Sta
 
 
 def changed_files(before: States, now: States) -> list[str]:
-    """Return the files that have changed, appeared or gone, relative to the current directory where they are in it."""
+    """Return the changed, new and lost files, relative to the current directory where they are in it."""
     paths = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
     here = os.getcwd() + os.sep  # noqa: PTH109 - strings throughout
     return [path.removeprefix(here) for path in paths]

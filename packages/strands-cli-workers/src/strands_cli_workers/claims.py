@@ -21,15 +21,15 @@ from strands_cli.api import NotEquipped
 CLAIM = "start_queued_workflows"
 PARAMETERS = ("self", "queue", "executor_id", "app_version", "queue_partition_key", "local_running_count")
 RUNNING = "local_running_count"
-# What was claimed and has not begun by then was moved on meanwhile, as a cancelled workflow is, and never begins.
+# A claimed workflow that has not begun by then was moved on meanwhile, as a cancelled one is, and never begins.
 BEGINS_S = 10.0
 
 
 class Claims:
     """Lets the queue threads of this process claim as many workflows as it has room for, over all its queues together.
 
-    Each claim of DBOS goes through here: it gets the room that is left, and while there is none it asks no database.
-    DBOS has no public name for this, so its method is replaced as long as the worker works.
+    Each claim of DBOS goes through here: it gets the free room, and while there is none it asks no database. DBOS has
+    no public name for this, so its method is replaced as long as the worker works.
 
     Args:
         queues: The queues whose claims are limited; those of DBOS itself are not.
@@ -60,7 +60,7 @@ class Claims:
             with self._lock:
                 if (room := self._left()) <= 0:
                     return [], "worker_concurrency"
-                # DBOS subtracts what runs of this queue.
+                # DBOS subtracts the running workflows of this queue.
                 queue._worker_concurrency = room + given.get(RUNNING, 0)
                 claimed = original(system, queue, *values, **named)
                 self._claimed.update(dict.fromkeys(claimed[0], time.monotonic()))
@@ -79,7 +79,7 @@ class Claims:
             self._running.discard(workflow_id)
 
     def pause(self) -> None:
-        """Claim no more; a claim that is being made ends first."""
+        """Claim no more; a claim under way ends first."""
         with self._lock:
             self._room = 0
 

@@ -1,4 +1,4 @@
-"""What the commands about workers and queues have in common."""
+"""The common parts of the commands about workers and queues."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from strands_cli_workers.queue_tables import APPLICATION, TABLES
 
 # Of the pool of one worker: its queue threads, its timers, and the ends of its dispatches.
 POOL = 8
-# A schedule that is new, changed or gone is noticed after this time.
+# A new, changed or lost schedule is noticed after this time.
 SCHEDULES_S = 5.0
 
 
@@ -108,7 +108,7 @@ def _migrate(database: QueueDatabase) -> None:
     """Create DBOS's tables, or bring them to the version of this DBOS."""
     quiet().addHandler(logging.NullHandler())
     known = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}
-    # In the query, where a path and several hosts mean what they mean to libpq.
+    # In the query, where a path and several hosts keep their meaning for libpq.
     url = sqlalchemy.URL.create(
         "postgresql",
         username=known.pop("user", None),

@@ -17,7 +17,7 @@ FOLDER = "dev-server"
 
 @contextmanager
 def dev_store() -> Iterator[StorePlace]:
-    """Have a store to try workers with while the block runs; what it stores stays for the next time.
+    """Have a store to try workers with while the block runs; its content stays for the next time.
 
     Raises:
         NotEquipped: The store or its server is not installed.

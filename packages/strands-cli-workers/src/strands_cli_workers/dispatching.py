@@ -46,9 +46,7 @@ class WorkerEvent:
     """One thing that happened at a worker.
 
     Attributes:
-        name: What.
-        text: The line for a person.
-        run_id: The run that it is about; empty where it is about none.
+        name: The kind. text: The line for a person. run_id: Its run; empty without one.
         facts: Further values for programs.
     """
 
@@ -69,7 +67,7 @@ class Work:
         name: The name of the worker, for people who read why it refused a run.
         takeover: Plans and continues its runs.
         notify: Sends the messages about a run when a dispatch has ended; returns a line for each that was not sent.
-        measures: Counts what the runs of this worker spend.
+        measures: Counts the usage of this worker's runs.
     """
 
     name: str
@@ -94,16 +92,16 @@ class Dispatcher:
 
     @property
     def measures(self) -> Measures:
-        """What counts at this worker."""
+        """The counters of this worker."""
         return self._work.measures
 
     @property
     def running(self) -> list[str]:
-        """The runs that are worked on now."""
+        """The runs at work now."""
         return sorted(self._running)
 
     def stop(self) -> None:
-        """End the runs that are worked on, cleanly; they wait for another worker."""
+        """End the running runs, cleanly; they wait for another worker."""
         self._is_stopping = True
         for task in self._running.values():
             task.cancel()
@@ -162,7 +160,7 @@ class Dispatcher:
     async def _work_on(
         self, ticket: Ticket, journal: StoredJournal, planned: Plan, request: RunRequest
     ) -> RunResult | BaseException:
-        """Work on a run to its end, and return its result or what it has raised; its journal has how it ended."""
+        """Work on a run to its end, and return its result or its exception; its journal has how it ended."""
         run_id = ticket.run_id
         waited_s = max(0.0, time.time() - (journal.get("started_at") or 0.0))
         text, facts = f"works on {run_id}: {planned.spec.name}", {"age_s": round(waited_s, 3)}
@@ -190,7 +188,7 @@ class Dispatcher:
         if status == UNKNOWN and not isinstance(end, BaseException):
             status, reason = "completed", ""  # which was stored before the store was gone
         if status == "queued" and isinstance(end, StrandsCliError):
-            # It has not begun: what it needs could not be loaded here.
+            # It has not begun: its tools or models could not be loaded here.
             return await asyncio.to_thread(self._refuse_again, ticket, end)
         if isinstance(end, asyncio.CancelledError) and self._is_stopping:
             self._work.report(WorkerEvent("returned", f"stopped {run_id}, which waits for another worker", run_id))
@@ -277,7 +275,7 @@ def _wrote(files: list[str]) -> str:
 
 
 def _words_of(error: StrandsCliError | OSError) -> str:
-    """Return why a run is refused, with the findings that are errors."""
+    """Return why a run is refused, with the findings of severity error."""
     if isinstance(error, OSError):
         return f"its folder cannot be made: {error.strerror or error}"
     return " ".join(error.whole_message.split())

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class Measures:
-    """Takes what happens at a worker. This one measures nothing: nothing is named that metrics could be sent to.
+    """Takes the events of a worker. This one measures nothing: no destination of metrics is named.
 
     Attributes:
-        is_on: Whether it measures, so that what is only measured need not be looked for.
+        is_on: Whether it measures, so that values for metrics alone need not be looked for.
     """
 
     is_on = False
 
     def take(self, event: Event) -> None:
-        """Count what an event of a run tells."""
+        """Count an event of a run."""
 
     def finish(self, status: str, seconds: float) -> None:
         """Count the end of the work on a run."""

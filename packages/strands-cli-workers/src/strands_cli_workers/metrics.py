@@ -1,4 +1,4 @@
-"""The metrics of a worker, which are on if the environment names a destination of metrics."""
+"""The metrics of a worker, switched on if the environment names a destination of metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def measured_worker(worker: str, environ: Mapping[str, str], warn: Callable[[str
     """Measure a worker while the context is open; `warn` receives a line when metrics can no longer be sent.
 
     Raises:
-        NotEquipped: Metrics are to be sent, and what sends them is not installed.
+        NotEquipped: Metrics are to be sent, and their exporter is not installed.
     """
     exporter = metrics_exporter(environ)
     if exporter is None:

@@ -66,7 +66,7 @@ def require_queue(name: str, queue: RunQueue) -> None:
 
 
 def note_on_new_queue(name: str, queue: RunQueue) -> str:
-    """Return a line about a queue that is about to be made; empty where it exists."""
+    """Return a line about a new queue; empty where it exists."""
     if name == DEFAULT_QUEUE or name in (names := _queue_names(queue)):
         return ""
     close = _close_to(name, names)

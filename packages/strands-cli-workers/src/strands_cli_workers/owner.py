@@ -1,4 +1,4 @@
-"""The queues of a store, and what the runs in them belong to: the entry point `workers` of `strands_cli.owners`."""
+"""The queues of a store as the owner of their runs: the entry point `workers` of `strands_cli.owners`."""
 
 from __future__ import annotations
 

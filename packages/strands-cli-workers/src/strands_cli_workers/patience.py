@@ -25,7 +25,7 @@ def pauses(limit_s: float) -> Iterator[float]:
 
 
 class Patience:
-    """Takes what a store answers that cannot be reached, and says how long to wait; the first time it tells that."""
+    """Takes the errors of an unreachable store, and returns how long to wait; the first time it tells that."""
 
     def __init__(self, limit_s: float, tell: Callable[[str], None]) -> None:
         """Begin to wait.
@@ -53,7 +53,7 @@ class Patience:
 
 
 def reached(open_it: Callable[[], Result], limit_s: float, tell: Callable[[str], None]) -> Result:
-    """Return what can be opened when its store can be reached; see `patiently`."""
+    """Return the opened object as soon as its store can be reached; see `patiently`."""
     patience = Patience(limit_s, tell)
     while True:
         try:
@@ -64,14 +64,14 @@ def reached(open_it: Callable[[], Result], limit_s: float, tell: Callable[[str],
 
 
 def trial_words(error: Unreachable, limit_s: float) -> str:
-    """Return the line about a store that is asked again."""
+    """Return the line about a store under another trial."""
     return f"{error.message}; it is tried again for {limit_s:.0f} seconds"
 
 
 async def patiently(
     open_it: Callable[[], Result], limit_s: float, tell: Callable[[str], None], ended: asyncio.Event | None = None
 ) -> Result | None:
-    """Return what can be opened when its store can be reached; None if the work has `ended` before.
+    """Return the opened object as soon as its store can be reached; None if the work has `ended` before.
 
     Args:
         open_it: Opens it; it is called in a thread.

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from strands_cli.api import ExitCode
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# How long what was asked to stop may take: the runs to stop cleanly, and connections to be closed.
+# How long a stop may take: the runs to stop cleanly, and connections to be closed.
 STOP_S, GRACE_S = 5.0, 10.0
-# How long the last line of the log may take: what reads it may have stopped.
+# How long the last line of the log may take: its reader may have stopped.
 LAST_LINE_S = 1.0
 Ask = Callable[[str], None]
 
@@ -25,7 +25,7 @@ class ProcessEnd:
     """Hears signals in a thread of its own, so that an event loop that hangs does not keep the process alive.
 
     Args:
-        drain_timeout_s: How long the runs that are worked on may take after the first signal.
+        drain_timeout_s: How long running runs may take after the first signal.
         ask: Is called in this thread with the name of each signal.
         say: Writes the last line.
     """
@@ -39,7 +39,7 @@ class ProcessEnd:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Take signals during the block. A process that was asked to end has its time for what comes after it too."""
+        """Take signals during the block. A process that was asked to end has its time for the work after it too."""
         self._hears.setblocking(False)
         before = {number: signal.signal(number, lambda *_: None) for number in SIGNALS}
         earlier = signal.set_wakeup_fd(self._hears.fileno(), warn_on_full_buffer=False)

@@ -1,4 +1,4 @@
-"""The commands under `queue`: what waits in queues, their limits, and their schedules."""
+"""The commands under `queue`: the waiting runs in queues, their limits, and their schedules."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from strands_cli_postgres.postgres_store import PostgresStore
 from strands_cli_postgres.replies import LimitedConnection
 from strands_cli_workers.queue_values import NAME_A_STORE
 
-# What the server needs to notice that a client is gone. Over a Unix socket there is nothing to set.
+# The settings with which the server notices a lost client. Over a Unix socket there is nothing to set.
 _OF_SERVER = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
-# What the server says of a connection that it ends: it stops, or somebody has ended the connection.
+# The server's errors on a connection that it ends: it stops, or somebody has ended the connection.
 LOST = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow)
 
 
@@ -91,7 +91,7 @@ class QueueDatabase:
 
     @contextlib.contextmanager
     def explained(self) -> Iterator[None]:
-        """Raise what the database refuses as an error that a person can act on, without a password.
+        """Raise a refusal of the database as an error that a person can act on, without a password.
 
         Raises:
             RunRecordError: The block failed in the database.
@@ -99,7 +99,7 @@ class QueueDatabase:
         try:
             yield
         except Exception as error:
-            raised = getattr(error, "orig", error)  # what SQLAlchemy wraps
+            raised = getattr(error, "orig", error)  # the error that SQLAlchemy wraps
             if isinstance(raised, (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName)):
                 raise self.without_queues() from error
             if not isinstance(raised, psycopg.Error):
@@ -113,7 +113,7 @@ class QueueDatabase:
             raise unusable(raised, self.place, self.schema) from error
 
     def without_queues(self, has: str = "has no queues yet") -> RunRecordError:
-        """Return the error of a store that has no queues."""
+        """Return the error of a store without queues."""
         return RunRecordError(
             f"the store {self.place} {has}",
             fix=shlex.join(["strands", "store", "init", "--store", str(self.place)]),
@@ -121,11 +121,10 @@ class QueueDatabase:
 
 
 class KeptConnection:
-    """A connection that is made again where it is lost: for what holds nothing by it.
+    """A connection that is made again where it is lost: for work that holds no lock by it.
 
     Args:
-        database: What it is a connection to.
-        name: What the server shows.
+        database: Its database. name: Its name on the server.
     """
 
     def __init__(self, database: QueueDatabase, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What DBOS logs, as lines of the worker's own log: no names of exceptions, and not the same line again and again."""
+"""The log of DBOS, as lines of the worker's own log: no names of exceptions, and not the same line again and again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 # How long a line is not repeated: while the database is gone, each thread of DBOS says so several times a second.
 QUIET_S = 10.0
 MOST_CHARACTERS = 500
-# What follows a worker that stops its runs, as it must.
+# The expected errors after a worker has stopped its runs.
 _EXPECTED = "Asyncio task cancelled"
 _CLASS = re.compile(r"\((?:psycopg|sqlalchemy)[\w.]*\) ")
 _TRACEBACK = "Traceback (most recent call last)"

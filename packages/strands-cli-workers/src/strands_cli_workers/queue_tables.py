@@ -1,4 +1,4 @@
-"""What is read of the queues in SQL: numbers over many runs, which no call of DBOS counts.
+"""Queries on the queues in SQL: numbers over many runs, which no call of DBOS counts.
 
 `{schema}` is the name of the schema, `{runs}` that of the journals; `QueueDatabase.rows` replaces them.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 APPLICATION = "strands-cli"
 DISPATCH, FIRE = "strands_dispatch", "strands_fire"
 
-# The number that is locked for a worker, by its id: `{}` is its place.
+# The number to lock for a worker, by its id: `{}` is its place.
 LOCK = "hashtextextended('strands-worker {{schema}} ' || {}, 0)"
 # Whether the lock of an id is held, without taking it.
 _IS_HELD = f"""EXISTS (
@@ -60,7 +60,7 @@ ORDER BY created_at DESC LIMIT %s"""
 SCHEDULES = f"""
 SELECT schedule_name, schedule, coalesce(cron_timezone, 'UTC'), coalesce(last_fired_at, '')
 FROM {{schema}}.workflow_schedules WHERE workflow_name = '{FIRE}' ORDER BY 1"""
-# A worker that has no runs and no lock has left nothing behind.
+# A worker without runs and lock has left nothing behind.
 WORKERS = f"""
 SELECT id, name, machine, pid, queues, concurrency, version, extract(epoch FROM started_at)::float8, {_IS_HELD},
   greatest(0, extract(epoch FROM now() - beat_at))::float8, frozen_after_s, draining, ARRAY(
@@ -77,8 +77,8 @@ SELECT id FROM (
 FROZEN = f"""
 SELECT id FROM {{schema}}.strands_workers
 WHERE extract(epoch FROM now() - beat_at) > frozen_after_s AND {_IS_HELD}"""
-# Ends the connections of such a worker: the one with its lock, and those with the locks of its runs. What it writes
-# later fails, and its fence is an old one.
+# Ends the connections of such a worker: the one with its lock, and those with the locks of its runs. Its later writes
+# fail, and its fence is an old one.
 CUT = f"""
 SELECT coalesce(bool_and(pg_terminate_backend(pid)), true) FROM (
   SELECT DISTINCT pid FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
@@ -114,7 +114,7 @@ PENDING = f"""
 SELECT count(*) {_OF_RUNS} AND (
   (status = 'PENDING' AND executor_id = %s)
   OR (status = 'ENQUEUED' AND queue_name = ANY(%s) AND coalesce(application_version, %s) = %s))"""
-# What is done is kept as long as the longest period of a limit, which counts starts.
+# A finished workflow is kept as long as the longest period of a limit, which counts starts.
 DONE = f"""
 SELECT workflow_uuid FROM {{schema}}.workflow_status
 WHERE application_name = '{APPLICATION}' AND completed_at IS NOT NULL AND completed_at < (extract(epoch FROM now())

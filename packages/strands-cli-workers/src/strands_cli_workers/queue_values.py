@@ -27,7 +27,7 @@ class Ticket:
         at: Not before, in seconds since the epoch; None is now.
         attempt: Tells the tickets of one run apart; 0 lets the queue count on.
         returns: How often workers have given it back.
-        refusals: Why workers have refused the run, the newest last: what they say, by their name.
+        refusals: Why workers have refused the run, the newest last: their words, by their name.
     """
 
     run_id: str
@@ -148,7 +148,7 @@ class WorkerChoices:
         health_file: A file that is written again and again while the worker is well.
         connect_timeout_s: How long the store may be unreachable until the worker ends.
         frozen_after_s: After how long without a sign of its event loop others take its runs over.
-        takes_approvals: Whether what was approved where a run was submitted (`--yes`, `--allow`) counts here.
+        takes_approvals: Whether approvals where a run was submitted (`--yes`, `--allow`) count here.
     """
 
     name: str

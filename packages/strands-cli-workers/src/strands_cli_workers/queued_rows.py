@@ -34,12 +34,11 @@ class QueuedRows:
         redactor: Hides nothing: secrets are those of the workers.
 
     Args:
-        rows: What they are rows of.
-        store: Where the runs are.
+        rows: Their workflow. store: The store of the runs.
         queue: The queues of the store.
         name: The queue in which they wait.
         warn: Takes warnings.
-        budget: What they may spend together.
+        budget: Their limits together.
     """
 
     redactor: Redactor = HIDE_NOTHING
@@ -81,7 +80,7 @@ class QueuedRows:
         warn: Callable[[str], None],
         budget: Budget | None = None,
     ) -> AsyncIterator[QueuedRows]:
-        """Open what lets workers run rows; secrets are theirs, so nothing is loaded here.
+        """Open the queue through which workers run rows; secrets are theirs, so nothing is loaded here.
 
         Raises:
             UsageError: The runs are in a directory.
@@ -122,7 +121,7 @@ class QueuedRows:
         return end
 
     async def _submitted_some_time(self, run_id: str, inputs: Mapping[str, Any], *, again: bool) -> RunEnd | None:
-        """Submit a row, as often as the store does not answer: what ends all rows is that their own lock is lost."""
+        """Submit a row, as often as the store does not answer: only the loss of their own lock ends all rows."""
         while True:
             try:
                 async with self._submitting:
@@ -177,7 +176,7 @@ class QueuedRows:
         return None if end.goes_on else end
 
     async def _look(self) -> None:
-        """Wake those who wait for runs that have ended, again and again."""
+        """Wake those who wait for ended runs, again and again."""
         is_answered = True
         while True:
             await asyncio.sleep(LOOK_S)
@@ -185,7 +184,7 @@ class QueuedRows:
                 continue
             try:
                 going_on = set(await asyncio.to_thread(self._store.with_status, *Takeover.GOES_ON))
-            except RunRecordError as error:  # what ends all rows is that their own lock is lost
+            except RunRecordError as error:  # only the loss of their own lock ends all rows
                 if is_answered:
                     self._warn(f"which rows are done is asked again, until there is an answer: {error.message}")
                 is_answered = False

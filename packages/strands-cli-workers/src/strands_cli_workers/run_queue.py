@@ -25,7 +25,7 @@ def workflow_id(ticket: Ticket) -> str:
 
 
 class RunQueue:
-    """The queues of one store. DBOS takes most of a second to import, and only what changes a queue imports it.
+    """The queues of one store. DBOS takes most of a second to import, and only changes of a queue import it.
 
     All methods raise `RunRecordError` where the store cannot be reached.
 

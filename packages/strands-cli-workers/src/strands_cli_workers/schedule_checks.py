@@ -1,4 +1,4 @@
-"""Checks the times of a schedule, so that an error names the option at fault and the part of it that is wrong."""
+"""Checks the times of a schedule, so that an error names the option at fault and the wrong part of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place of one worker: DBOS hands it tickets, and what the workers that are gone have left waits again."""
+"""The place of one worker: DBOS hands it tickets, and the tickets of lost workers wait again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from strands_cli_workers.queue_values import Ticket
 from strands_cli_workers.run_queue import RunQueue, workflow_id
 from strands_cli_workers.worker_lock import WorkerLock
 
-# How long DBOS may take to store how the last dispatches ended; what it has not stored by then is recovered.
+# How long DBOS may take to store how the last dispatches ended; a dispatch that it has not stored by then is recovered.
 END_S = 3.0
 # How long a ticket that cannot be put in its queue now waits until that is tried again.
 PUT_S = 1.0
@@ -49,7 +49,7 @@ class Station:
     """The place of one worker at its queues; a process has one at most, since DBOS keeps one instance.
 
     Attributes:
-        id: The executor id that DBOS stores with each run that is taken, unique, and locked until `close`.
+        id: The executor id that DBOS stores with each taken run, unique, and locked until `close`.
 
     Raises:
         RunRecordError: The store cannot be reached, or has no queues yet.
@@ -87,7 +87,7 @@ class Station:
         DBOS.launch()
 
     def _declare(self, handler: Handler) -> None:
-        """Declare the two workflows. They raise nothing: DBOS does not retry what our journal has."""
+        """Declare the two workflows. They raise nothing: DBOS does not retry effects of our journal."""
 
         @DBOS.workflow(name=sql.DISPATCH, max_recovery_attempts=None)
         async def dispatch(values: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ class Station:
                 while again is not None and not self._is_closed.is_set():
                     try:
                         await asyncio.to_thread(self._queue.put, again)
-                    except Unreachable:  # what is not put until the worker ends is recovered by another one
+                    except Unreachable:  # a ticket that is not put until the worker ends is recovered by another one
                         await asyncio.sleep(PUT_S)
                     else:
                         again = None
@@ -115,7 +115,7 @@ class Station:
         self._lock.beat()
 
     def recover(self) -> list[str]:
-        """Let the runs of workers that are gone wait again; a frozen one is gone when its connections are ended."""
+        """Let the runs of lost workers wait again; a frozen one is lost when its connections are ended."""
         recovered: list[str] = []
         for (frozen,) in self._rows(sql.FROZEN):
             if frozen != self.id:
@@ -142,7 +142,7 @@ class Station:
                 raise error
 
     def _recovered(self, gone: str) -> list[str]:
-        """Let what one worker has left wait again. Its lock is held meanwhile, so that one process does it."""
+        """Let the tickets of one lost worker wait again. Its lock is held meanwhile, so that one process does it."""
         if self._rows(sql.TRY_WORK, gone) != [(True,)]:
             return []
         left = self._rows(sql.LEFT_BEHIND, gone)
@@ -192,7 +192,7 @@ class Station:
                 end = time.monotonic() + END_S
                 while self._rows(sql.TAKEN, self.id) and time.monotonic() < end:
                     time.sleep(0.02)
-        self._is_closed.set()  # what DBOS still tries is not stored by a worker that has ended
+        self._is_closed.set()  # later attempts of DBOS store nothing for an ended worker
         self._pool.dispose()
         DBOS.destroy(destroy_registry=True)
         self._claims.end()

@@ -94,7 +94,7 @@ class Submission:
         return Submitted(schedule.name, is_new, SCHEDULED)
 
     def _changed(self, run_id: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Store facts of a run that is there already, and return those that it had."""
+        """Store facts of an existing run, and return the earlier ones."""
         with contextlib.closing(self.store.open(run_id)) as journal:
             before = {name: journal.get(name) for name in facts}
             journal.put(**facts)
@@ -132,7 +132,7 @@ def fired_run(store: RunStore, schedule: str, at: float) -> Ticket | None:
     None is returned where the stored run is gone, or is not for a schedule any more.
 
     Args:
-        schedule: The id of the stored run that is the pattern of the others.
+        schedule: The id of the stored run, the pattern of the others.
         at: The time of the firing, in seconds since the epoch.
 
     Raises:

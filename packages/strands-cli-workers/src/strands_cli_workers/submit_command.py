@@ -69,7 +69,7 @@ class Waiting:
         return Ticket(self.run_id or "", require_queue_name(self.queue), self.priority, at=at)
 
 
-# What a submitted run has no use for: nothing of it is on this machine, and its questions always wait.
+# Options without effect on a submitted run: nothing of it is on this machine, and its questions always wait.
 _WITHOUT = ("record", "runs_dir", "detach", "no_plugins", "trace_hooks")
 
 

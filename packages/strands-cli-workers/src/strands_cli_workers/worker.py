@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from strands_cli_workers.queue_values import Ticket, WorkerChoices
     from strands_cli_workers.run_queue import RunQueue
 
-# How often a worker looks for runs of workers that are gone, for runs without a ticket, and for what can be removed.
+# How often a worker looks for runs of workers that are gone, for runs without a ticket, and for records to remove.
 RECOVER_S, STRANDED_S, TIDY_S = 1.0, 15.0, 60.0
 # How often it looks for folders of runs that were deleted, for which all runs of the store are listed.
 FOLDERS_S = 3600.0
-# How often a worker measures the store, and the runs that it counts: those that have not ended.
+# How often a worker measures the store, and the runs that it counts: the unfinished ones.
 NUMBERS_S = 5.0
 MEASURED: tuple[RunStatus, ...] = ("queued", "running", "waiting", "needs-decision")
 # How long a worker that has lost its place waits before it takes another one.
 PLACE_S = 1.0
-# For how long the queues may refuse what keeps them in order, while the lock of the worker is well.
+# For how long the queues may refuse the work that keeps them in order, while the lock of the worker is well.
 ORDER_S = 60.0
 # How long one thread of a worker goes on while another one waits: that which commits must not wait behind the runs.
 SWITCH_S = 0.0005
@@ -48,10 +48,10 @@ SWITCH_S = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class WorkPlace:
-    """A worker's runs, and what works on them.
+    """A worker's runs, and the parts that work on them.
 
     Attributes:
-        report: Takes what happens, from any thread.
+        report: Takes events, from any thread.
         notify: Sends the messages about a run when its dispatch has ended; returns a line for each that was not sent.
     """
 
@@ -62,7 +62,7 @@ class WorkPlace:
     notify: Callable[[str], list[str]]
 
     def warn(self, line: str) -> None:
-        """Report a problem that is about no run."""
+        """Report a problem without a run."""
         self.report(WorkerEvent("warning", line))
 
 
@@ -174,7 +174,7 @@ class Worker:
         self._refused_since: float | None = None
 
     async def work(self) -> None:
-        """Take tickets until there is a reason to end; then let what runs end in its time, and stop the rest."""
+        """Take tickets until there is a reason to end; then let running runs end in their time, and stop the rest."""
         queues = ", ".join(self._choices.queues)
         choices = self._choices
         facts = {"worker": self._station.id, "queues": [*choices.queues], "concurrency": choices.concurrency}
@@ -203,7 +203,7 @@ class Worker:
             await asyncio.sleep(min(RECOVER_S, self._choices.frozen_after_s / 8))
 
     def end(self, reason: str) -> None:
-        """Drain and end; asked again, stop what runs."""
+        """Drain and end; asked again, stop the running runs."""
         if self._reason.done():
             self._dispatcher.stop()
         else:
@@ -215,7 +215,7 @@ class Worker:
         self._dispatcher.stop()
         self.end(reason)
 
-    # -- what the station calls
+    # -- calls by the station
 
     async def dispatch(self, ticket: Ticket) -> Ticket | None:
         """Work on a run."""
@@ -250,7 +250,7 @@ class Worker:
             self.lose(error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}")
 
     async def _keep_order(self) -> None:
-        """Keep order again and again. What the store refuses is tried again: a lost lock is what ends a worker."""
+        """Keep order again and again. A refusal of the store is tried again: only a lost lock ends a worker."""
         while True:
             try:
                 await self._keep_order_once()
@@ -333,7 +333,7 @@ class Worker:
             try:
                 _replace(file, f"{time.time():.0f}\n")
             except OSError as error:
-                if self._is_shown:  # what looks at it will end this worker, which is otherwise well
+                if self._is_shown:  # its reader will end this worker, which is otherwise well
                     self._where.warn(f"the health file {file} cannot be written: {error.strerror or error}")
                 self._is_shown = False
             else:

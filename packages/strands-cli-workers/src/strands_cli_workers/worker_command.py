@@ -76,7 +76,7 @@ class WorkerOptions:
     ] = False
 
     def choices(self, policy: Path | None) -> WorkerChoices:
-        """Return what was chosen.
+        """Return the options as values.
 
         Raises:
             UsageError: The workspace is not a directory, the time is not one, a queue cannot have its name, or the
@@ -189,12 +189,12 @@ def _tool_line(text: str) -> None:
 
 
 def _error_line(text: str) -> None:
-    """Write a line that a tool, or what it uses, has written to stderr or logged."""
+    """Write a line that a tool, or a library of it, has written to stderr or logged."""
     say(text, log={"level": "warning", "source": "stderr"})
 
 
 def report(event: WorkerEvent) -> None:
-    """Write what has happened at the worker to stderr."""
+    """Write an event of the worker to stderr."""
     facts = {"run": event.run_id, **event.facts} if event.run_id else dict(event.facts)
     level = "warning" if event.name in _WARNINGS else "info"
     text = one_line(event.text)
@@ -203,7 +203,7 @@ def report(event: WorkerEvent) -> None:
 
 @with_run_options(only=("store",))
 def workers(chosen: Chosen, as_json: JSON = False) -> None:
-    """List the workers of a store: who is alive, and on what they work.
+    """List the workers of a store: who is alive, and their runs.
 
     Example: strands workers --store postgresql://strands@db/strands
     """

@@ -1,4 +1,4 @@
-"""The metrics of a worker by OpenTelemetry: what it has seen of queues and runs, and what its own runs spend."""
+"""The metrics of a worker by OpenTelemetry: the numbers of queues and runs, and the usage of its own runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 END_WAIT_S = 2.0
 SERVICE = "strands-cli"
 _STATES = ("waiting", "running", "delayed")
-# The names of the events of calls that have ended, as the files of events have them.
+# The names of the events of ended calls, as the files of events have them.
 _CALLS = ("ModelCallFinished", "ToolCallFinished")
 
 
@@ -94,7 +94,7 @@ class WorkerMeasures(Measures):
         """Keep the numbers until they are sent."""
         self._queues, self._runs = tuple(queues), dict(runs)
 
-    # What the exporter's thread asks for.
+    # The values for the exporter's thread.
 
     def _lengths(self, _: CallbackOptions) -> Iterator[Observation]:
         for queue in self._queues:
@@ -146,14 +146,14 @@ def _exporter(kind: Literal["otlp", "console"]) -> MetricExporter:
 
 
 def _resource(worker: str) -> Resource:
-    """Return what the metrics are of; the instance tells workers of one service apart."""
+    """Return the resource of the metrics; the instance tells workers of one service apart."""
     named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return Resource.create({"service.instance.id": worker, **({} if named else {"service.name": SERVICE})})
 
 
 @contextlib.contextmanager
 def _without_own_log() -> Iterator[None]:
-    """Keep the exporter's own lines from stderr, which has the worker's; what they say is reported."""
+    """Keep the exporter's own lines from stderr, which has the worker's; their text is reported."""
     logger = logging.getLogger("opentelemetry")
     before, nothing = logger.propagate, logging.NullHandler()
     logger.propagate = False

@@ -79,5 +79,5 @@ class Workspace:
 
 
 def name_of(place: StorePlace) -> str:
-    """Return the name of the folder that has the runs of a store."""
+    """Return the name of the folder with the runs of a store."""
     return hashlib.sha256(str(place).encode()).hexdigest()[:12]

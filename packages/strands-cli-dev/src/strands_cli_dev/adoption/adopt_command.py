@@ -66,7 +66,7 @@ PROJECT = Annotated[bool, typer.Option("--project", help="The file of this folde
 
 @dataclass(frozen=True, slots=True)
 class AdoptOptions:
-    """What to adopt, and how."""
+    """The tools to adopt, and how."""
 
     install: Annotated[bool, typer.Option("--install", help="Install it first, if it is not installed.")] = False
     index: Annotated[
@@ -119,7 +119,7 @@ def adopt(
 ) -> int:
     """Make the tools of a distribution that declares none usable as native:NAME.
 
-    Its source is read without an import. What is adopted is written into strands-adopted.json with the digests of its
+    Its source is read without an import. Adopted tools are written into strands-adopted.json with the digests of its
     modules; a tool without declared safety asks before each call.
 
     Example: strands plugin adopt strands-hubspot --tool hubspot
@@ -138,7 +138,7 @@ def adopt(
 
 
 def _adopt(named: str | None, options: AdoptOptions, known: dict[str, Any]) -> str:
-    """Adopt, note in `known` what is found out of it, and return what was done."""
+    """Adopt, note the results in `known`, and return the action in words."""
     path, texts = adoption_file(project=options.project), options.tools or []
     if named is None:
         named, texts = _owner_of(texts)
@@ -199,7 +199,7 @@ def adoption_file(*, project: bool) -> Path:
 
 
 def _owner_of(tools: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the distribution that has the only tool that was named, and the tool by its own name.
+    """Return the distribution of the only named tool, and the tool by its own name.
 
     Raises:
         UsageError: Not exactly one tool was named.
@@ -217,7 +217,7 @@ def _owner_of(tools: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _installed(named: str, options: AdoptOptions) -> str:
-    """Return the normalised name of an installed distribution that declares no tools, installing it if that is wanted.
+    """Return the normalised name of an installed distribution without declared tools, installing it if wanted.
 
     Raises:
         InvalidInput: It is not installed, or declares tools.
@@ -304,13 +304,13 @@ def _denied(found: Survey, machine: InstalledTools) -> dict[str, str]:
 
 
 def _proposed(found: Survey, again: set[str], options: AdoptOptions, denied: dict[str, str]) -> list[str]:
-    """Return the entries that are proposed: those adopted before, else all.
+    """Return the proposed entries: those adopted before, else all.
 
     Args:
         again: The entries that were adopted before.
 
     Raises:
-        InvalidInput: One was adopted by importing it, which is not done again without `--import`.
+        InvalidInput: One was adopted by importing it, which needs `--import` each time.
     """
     entries = [
         candidate.entry for candidate in _offered(found, denied) if not candidate.is_private or candidate.entry in again

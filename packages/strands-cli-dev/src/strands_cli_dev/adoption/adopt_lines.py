@@ -32,7 +32,7 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
     Args:
         found: The tools.
         denied: The rules of policy that deny some, by entry.
-        named: What a person asked for; with it only these are shown.
+        named: The tools that a person asked for; with it only these are shown.
     """
     words = {Choice.parse(text).named for text in named}
     shown = [

@@ -44,7 +44,7 @@ class AdoptableTools:
         site: The directory of `sys.path` that contains it.
         files: Its modules.
         tools: Its tools, by module and line.
-        findings: What cannot be read, or is left out.
+        findings: Unreadable or omitted parts.
     """
 
     distribution: str
@@ -68,7 +68,7 @@ def find_adoptable(
 
     Args:
         name: Its normalised name.
-        path: The directories that are searched; by default those that this interpreter imports from.
+        path: The directories to search; by default those of this interpreter's imports.
         only: A tool's name; modules that do not contain it are not parsed.
         named: Names and entries of tools that are there also if there are more than `MAX_TOOLS` before.
         tell: Takes a line on the progress, every few seconds.
@@ -129,11 +129,11 @@ def _twins(tools: Iterable[SourceTool], distribution: str) -> Iterator[Finding]:
 
 
 def find_owner(name: str) -> tuple[str, str] | None:
-    """Return the installed distribution that has a tool of this name without declaring it, and the tool's own name.
+    """Return the installed distribution of an undeclared tool of this name, and the tool's own name.
 
     Only distributions that need the SDK are looked through, and only modules that contain the name are parsed.
     """
-    # A part of the name that is in the source however it writes the name.
+    # A part of the name that is in the source in every spelling.
     word = max(name.replace("-", "_").split("_"), key=len)
     for distribution in adoptable_distributions()[:MAX_DISTRIBUTIONS]:
         for tool in find_adoptable(distribution, only=word).tools:

@@ -17,7 +17,7 @@ from strands_cli_dev.adoption.candidates import Candidate
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """What an adoption changed: the file, the names of its tools now, and those that it had before."""
+    """The changes by an adoption: the file, the present names of its tools, and the earlier ones."""
 
     file: Path
     names: tuple[str, ...]
@@ -25,10 +25,10 @@ class Adoption:
 
 
 def read_for_change(path: Path) -> AdoptedFile:
-    """Read an adoption file that is about to be written again.
+    """Read an adoption file to be written again.
 
     Raises:
-        InvalidInput: It has a fault; writing it would lose what cannot be read.
+        InvalidInput: It has a fault; writing it would lose the unreadable parts.
     """
     adopted, findings = AdoptedFile.read(path)
     faults = [finding for finding in findings if finding.severity == "error"]

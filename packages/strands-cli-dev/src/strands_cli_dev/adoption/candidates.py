@@ -36,7 +36,7 @@ class Candidate:
         tool: Its definition, as far as it is known.
         problem: Why it cannot be adopted; None if it can.
         imported: Whether its definition comes from importing it.
-        remarks: What a person should know besides.
+        remarks: Further notes for a person.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All candidates of a distribution, and what was found on the way."""
+    """All candidates of a distribution, and the findings on the way."""
 
     found: AdoptableTools
     candidates: tuple[Candidate, ...]
@@ -109,9 +109,9 @@ def survey(
         distribution: Its normalised name.
         adopted: The file that will have the tools; names that it gives them are kept.
         taken: The names of the tools of other distributions.
-        path: The directories that are searched; by default those that this interpreter imports from.
-        imports: The limits of importing what the source does not show, in child processes; None imports nothing.
-        named: Names and entries of tools that are looked for also among more than are listed; only they are imported.
+        path: The directories to search; by default those of this interpreter's imports. imports: The limits of
+            importing for facts that the source does not show, in child processes; None imports nothing.
+        named: Names and entries of tools to look for also among more than are listed; only they are imported.
         tell: Takes a line on the progress.
     """
     tools = find_adoptable(distribution, path, named=named, tell=tell)
@@ -152,7 +152,7 @@ def _candidate(one: SourceTool, loaded: SourceTool | str | None, names: _Names, 
 
 
 def _faults(candidate: Candidate, distribution: str) -> Iterator[Finding]:
-    """Yield what the static part of `plugin check` finds in a tool and its members."""
+    """Yield the findings of the static part of `plugin check` about a tool and its members."""
     whole = {"name": candidate.name, "entry": candidate.tool.entry, **candidate.tool.definition}
     members = whole.pop("members", {})
     parts = [{"name": name, "entry": candidate.tool.entry, **part} for name, part in members.items()] or [whole]

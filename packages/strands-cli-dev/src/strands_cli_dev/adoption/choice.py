@@ -35,10 +35,10 @@ def choose(
     """Return the candidates that a person named, under their aliases.
 
     Args:
-        survey: What was found.
+        survey: The candidates.
         texts: Names, entries or numbers (from 1), each with or without `=ALIAS`.
         taken: Names of other tools.
-        kept: Name -> entry of tools of this distribution that are adopted and stay so.
+        kept: Name -> entry of adopted tools of this distribution that stay so.
 
     Raises:
         InvalidInput: One is unknown, ambiguous or cannot be adopted, or an alias cannot be used; all are reported.

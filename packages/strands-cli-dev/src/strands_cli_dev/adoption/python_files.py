@@ -16,7 +16,7 @@ from typing import NamedTuple
 from packaging.utils import canonicalize_name
 
 MAX_MODULES = 2_000
-# A folder that a distribution has for its own tests, and what runs as a program.
+# A folder that a distribution has for its own tests, and modules that run as a program.
 _NOT_TOOLS = frozenset({"tests", "test", "testing", "conftest", "__main__", "setup", "__pycache__"})
 
 
@@ -31,7 +31,7 @@ def find_distribution(name: str, path: Sequence[str] | None = None) -> Distribut
     """Return the installed distribution that Python imports by a normalised name; None if there is none.
 
     Args:
-        path: The directories that are searched; by default `sys.path`.
+        path: The directories to search; by default `sys.path`.
     """
     installed = distributions() if path is None else distributions(path=[*path])
     return next(

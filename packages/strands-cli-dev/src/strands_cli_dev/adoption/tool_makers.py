@@ -15,7 +15,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def makers_of_tools(files: Iterable[PythonFile], seconds: float = 10.0) -> list[str]:
-    """Return up to `MOST` functions and methods, as `module:name`, that have `@tool` functions inside.
+    """Return up to `MOST` functions and methods, as `module:name`, with `@tool` functions inside.
 
     Args:
         seconds: How long they are looked for.

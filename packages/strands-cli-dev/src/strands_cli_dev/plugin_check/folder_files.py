@@ -30,7 +30,7 @@ MAX_FILES = 1_000
 MAX_FILE_BYTES = 2 * 1024 * 1024
 MAX_BYTES = 20 * 1024 * 1024
 MAX_DEPTH = 12
-# Python writes these beside a module; they are not part of what is packaged.
+# Python writes these beside a module; they are not part of the package.
 _NOT_PACKAGED = ("__pycache__",)
 
 
@@ -41,7 +41,7 @@ class DataFolder:
     Attributes:
         path: The folder.
         files: The regular files in it that may be read, sorted: path relative to it, with `/`.
-        findings: What is wrong with it.
+        findings: Its faults.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class _Walk:
 
 
 def read_folder(folder: Path) -> DataFolder:
-    """Return the files of a folder and what is wrong with them; no more is looked at than a package may have."""
+    """Return the files of a folder and its faults; no more is looked at than a package may have."""
     walk = _Walk(os.path.realpath(folder))
     for entry, relative in _entries(walk, str(folder)):
         if len(walk.files) >= MAX_FILES:
@@ -76,7 +76,7 @@ def read_folder(folder: Path) -> DataFolder:
 
 
 def _entries(walk: _Walk, top: str) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Yield every entry below a folder that is not a folder itself; links to folders are such entries."""
+    """Yield every entry below a folder but folders; links to folders are such entries."""
     waiting, seen = [(top, "")], 0
     while waiting:
         above, prefix = waiting.pop()
@@ -99,7 +99,7 @@ def _entries(walk: _Walk, top: str) -> Iterator[tuple[os.DirEntry[str], str]]:
 
 
 def _is_sound(walk: _Walk, entry: os.DirEntry[str]) -> bool:
-    """Return whether a file belongs to the package; what is wrong with it is reported."""
+    """Return whether a file belongs to the package; faults of it are reported."""
     if entry.is_symlink():
         target = os.path.realpath(entry.path)
         if not Path(target).is_relative_to(walk.root):

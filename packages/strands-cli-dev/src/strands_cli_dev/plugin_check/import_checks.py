@@ -1,4 +1,4 @@
-"""Check what importing a plugin does, in a child process."""
+"""Check the effects of importing a plugin, in a child process."""
 
 from __future__ import annotations
 

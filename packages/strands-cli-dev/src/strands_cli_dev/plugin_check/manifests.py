@@ -97,11 +97,11 @@ class BuildManifest:
 def build_manifests(
     directory: Path, *, imports: bool = False, import_fix: str | None = None, authored: Authored | None = None
 ) -> list[BuildManifest]:
-    """Generate the manifests of a plugin project and compare those that are committed with the code.
+    """Generate the manifests of a plugin project and compare the committed ones with the code.
 
     Args:
         directory: The project, with its `pyproject.toml`.
-        imports: Whether code that is not literal may be imported, in a child process.
+        imports: Whether computed code may be imported, in a child process.
         import_fix: The fix to suggest if code must be imported and `imports` is false.
         authored: Fields of each tool that the code does not state, for packages without a committed manifest.
 
@@ -192,7 +192,7 @@ def _entry(name: str, reference: str, tool: SourceTool) -> dict[str, Any]:
 
 
 def made_document(project: PluginProject, tools: list[dict[str, Any]], committed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a manifest of these tools, with what the code does not state from the committed one."""
+    """Return a manifest of these tools, with the fields that the code does not state from the committed one."""
     known = committed.get("tools")
     authored = {
         (tool.get("entry"), tool.get("name")): {key: tool[key] for key in Manifest.CATALOGUE if key in tool}

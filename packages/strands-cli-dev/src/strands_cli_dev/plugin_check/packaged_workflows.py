@@ -36,7 +36,7 @@ _REQUIRED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class Runnable:
-    """A workflow or an agent of a package that has tests.
+    """A workflow or an agent of a package with tests.
 
     Attributes:
         kind: `workflow` or `agent`.
@@ -135,7 +135,7 @@ def _skills_in(folder: DataFolder) -> list[str]:
 
 
 def _beyond_folder(folder: DataFolder, path: Path, file: PortableFile) -> Iterator[Finding]:
-    """Yield a finding for each file that a workflow or an agent reads and that is not in its folder."""
+    """Yield a finding for each file outside its folder that a workflow or an agent reads."""
     root, own = os.path.realpath(folder.path), os.path.realpath(path)
     for other in file.files:
         if os.path.realpath(other) != own and not Path(os.path.realpath(other)).is_relative_to(root):
@@ -146,7 +146,7 @@ def _beyond_folder(folder: DataFolder, path: Path, file: PortableFile) -> Iterat
 def _requirements(project: PluginProject, path: Path, file: PortableFile) -> Iterator[Finding]:
     """Yield a warning for each distribution of a used tool that the project does not require."""
     if project.is_installed:
-        return  # what an installed distribution requires was resolved when it was installed
+        return  # the requirements of an installed distribution were resolved at its installation
     stated = json_object(project.settings.get("project")).get("dependencies") or ()
     required = {canonicalize_name(match[0]) for line in stated if (match := _REQUIRED.match(str(line).strip()))}
     its = {distribution for _, distribution in file.tools if distribution}

@@ -45,7 +45,7 @@ def check_metadata(project: PluginProject) -> Iterator[Finding]:
         where = Where(str(project.directory / ("METADATA" if project.is_installed else "pyproject.toml")))
         yield Finding(BAD_METADATA, f"{place}: {message}", where)
     source = project.source
-    if not (source.tools or source.folders):  # what a person names of it has the names that help a person
+    if not (source.tools or source.folders):  # other parts already have names that help a person
         return
     convention = _CONVENTION if source.tools else _CONVENTION_OF_DATA
     if not source.name.startswith(convention):

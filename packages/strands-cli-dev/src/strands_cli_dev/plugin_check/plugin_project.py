@@ -1,4 +1,4 @@
-"""A plugin that is checked: the project in a folder, or an installed distribution."""
+"""A plugin under check: the project in a folder, or an installed distribution."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class PluginProject:
-    """A plugin that is checked.
+    """A plugin under check.
 
     Attributes:
         directory: The source tree, or the `*.dist-info` of an installed distribution.

@@ -24,12 +24,12 @@ NOT_CHECKED = Code(
 def check_undescribed(
     project: PluginProject, file: Path, tools: Mapping[str, SourceTool], *, imported: bool
 ) -> tuple[Manifest | None, list[Finding]]:
-    """Return the manifest that a build would make of what is known, and what is wrong with it.
+    """Return the manifest that a build would make of the known facts, and its faults.
 
     Args:
         project: The plugin.
         file: Where the manifest would be.
-        tools: The entry points of its package by name, each with what is known of its tools.
+        tools: The entry points of its package by name, each with the known facts of its tools.
         imported: Whether they were imported.
     """
     hook = hook_options(project)
@@ -70,7 +70,7 @@ def _not_checked(project: PluginProject, name: str, tool: SourceTool, *, may_imp
 
 
 def _in_code(finding: Finding, tools: Sequence[SourceTool]) -> Finding:
-    """Return a finding about a manifest that is in no file at the place of the code that it is made of."""
+    """Return a finding about an unwritten manifest at the place of its code."""
     parts = finding.where.pointer.split("/") if finding.where and finding.where.pointer else []
     if parts[1:2] != ["tools"] or len(parts) < 3:
         return finding

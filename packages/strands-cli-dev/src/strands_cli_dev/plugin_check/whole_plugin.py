@@ -179,7 +179,7 @@ def _check_manifest(check: PluginCheck, file: Path) -> Iterator[Finding]:
 
 
 def _check_fresh(check: PluginCheck, file: Path, name: str, tool: SourceTool) -> Iterator[Finding]:
-    """Yield the differences between the manifest and what is certain from the code."""
+    """Yield the differences between the manifest and the certain facts of the code."""
     manifest = check.manifests[file]
     certain = _certain(check.project, name, tool)
     if manifest is None:
@@ -210,7 +210,7 @@ def _filled(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _certain(project: PluginProject, name: str, tool: SourceTool) -> dict[str, dict[str, Any]] | None:
-    """Return the tools that are certain from the code, as manifest entries; None if known only after loading."""
+    """Return the tools certain from the code, as manifest entries; None if known only after loading."""
     members = tool.members if tool.holds_many else (tool,)
     if tool.kind == "unknown" or not tool.certain or not members:
         if tool.complete or (tool.holds_many and members == ()):

@@ -27,7 +27,7 @@ PACKAGE_UNTESTED = Code(
     "Record one: strands run FILE --provider NAME --model NAME --record STEM.recording.yaml",
 )
 
-# What runs the tests of agents.
+# The distribution that runs the tests of agents.
 RUNNER = "strands-cli-migrate"
 NO_RUNNER = f"`strands atomic test` comes with {RUNNER}, which is not installed"
 TEST_SECONDS = 120.0
@@ -57,7 +57,7 @@ class TestOutcome:
 
 
 def run_tests(check: FolderCheck, *, with_tools: bool, seconds: float = TEST_SECONDS) -> list[TestOutcome]:
-    """Run every test of a package, and add what failed or could not run to its findings.
+    """Run every test of a package, and add failures to its findings.
 
     A test that calls tools runs only `with_tools`, since that imports them.
 

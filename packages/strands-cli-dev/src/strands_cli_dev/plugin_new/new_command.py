@@ -14,7 +14,7 @@ from strands_cli.api import Finding, print_json, print_result, say, say_findings
 
 
 class Form(enum.StrEnum):
-    """What the entry point of a new plugin refers to: a form of a tool, or a folder with a workflow."""
+    """The target of a new plugin's entry point: a form of a tool, or a folder with a workflow."""
 
     module = "module"
     function = "function"
@@ -42,7 +42,7 @@ def new(
     if form is Form.workflow:
         _new_flow(name, directory, author, description, as_json=as_json)
         return
-    import shlex  # `--help` needs neither this nor what follows
+    import shlex  # `--help` needs neither this nor the next imports
 
     from strands_cli_dev.plugin_check.plugin_project import read_project
     from strands_cli_dev.plugin_check.whole_plugin import check_installed

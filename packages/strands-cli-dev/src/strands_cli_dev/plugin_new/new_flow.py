@@ -15,7 +15,7 @@ PURPOSE = "Sum up a text for a customer."
 AGENT = "reader"
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _MOST = 50
-# What YAML reads as something else than text.
+# Words that YAML reads as something else than text.
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
@@ -26,7 +26,7 @@ class NewFlow:
     Attributes:
         name: The workflow's name, and that of its file: `your-words`.
         author: The author in its metadata.
-        description: What the workflow does, in a sentence.
+        description: The purpose of the workflow, in a sentence.
     """
 
     name: str
@@ -35,17 +35,17 @@ class NewFlow:
 
     @property
     def distribution(self) -> str:
-        """What pip installs: `strands-flow-your-words`."""
+        """The name for pip: `strands-flow-your-words`."""
         return f"{PREFIX}{self.name}"
 
     @property
     def package(self) -> str:
-        """What Python would import: `strands_flow_your_words`."""
+        """The name for an import by Python: `strands_flow_your_words`."""
         return self.distribution.replace("-", "_")
 
     @property
     def reference(self) -> str:
-        """What `strands run` takes: `strands-flow-your-words/your-words`."""
+        """The argument of `strands run`: `strands-flow-your-words/your-words`."""
         return f"{self.distribution}/{self.name}"
 
     @property

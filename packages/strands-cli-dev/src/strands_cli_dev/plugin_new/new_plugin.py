@@ -13,7 +13,7 @@ from strands_cli_dev.plugin_new.plugin_name import MEMBER, PluginName
 from strands_cli_dev.plugin_new.project_directory import CI_FILE, author_of, descriptions, filled, make_project
 
 FORMS = ("module", "function", "agent_tool", "class", "provider")
-# The forms with one tool, which has the name of the plugin.
+# The forms with one tool of the plugin's name.
 _SINGLE = ("module", "function", "agent_tool")
 PURPOSE = "Answer the text that it gets."
 SAMPLE = {"text": "hello"}
@@ -27,7 +27,7 @@ class NewPlugin:
         name: Its names.
         form: One of `FORMS`.
         author: The author in its metadata.
-        description: What its tool does, in a sentence.
+        description: The purpose of its tool, in a sentence.
     """
 
     name: PluginName
@@ -54,7 +54,7 @@ class NewPlugin:
 
     @property
     def ref(self) -> str:
-        """What a workflow writes: `native:foo`, or one member of a class or provider."""
+        """The reference in a workflow: `native:foo`, or one member of a class or provider."""
         member = "" if self.form in _SINGLE else f".{self.call}"
         return f"native:{self.name.tool}{member}"
 
@@ -70,7 +70,7 @@ def make_plugin(new: NewPlugin, parent: Path) -> Path:
 
 
 def plugin_files(new: NewPlugin) -> dict[str, str]:
-    """Return the files of a new plugin by relative path; the manifest lacks what is made from the code.
+    """Return the files of a new plugin by relative path; the manifest lacks the fields made from the code.
 
     Raises:
         UsageError: The author's name is not a line of text.

@@ -19,18 +19,18 @@ _TAKEN = frozenset({"tool", "tool_metadata", "provide", "answer", "read_input", 
 
 @dataclass(frozen=True, slots=True)
 class PluginName:
-    """A plugin's names, which are derived from `tool`."""
+    """A plugin's names, derived from `tool`."""
 
     tool: str
 
     @property
     def distribution(self) -> str:
-        """What pip installs: `strands-tool-your-words`."""
+        """The name for pip: `strands-tool-your-words`."""
         return f"strands-tool-{self.tool.replace('_', '-').strip('-')}"
 
     @property
     def package(self) -> str:
-        """What Python imports: `strands_tool_your_words`."""
+        """The name for an import: `strands_tool_your_words`."""
         return f"strands_tool_{self.tool}"
 
     @property

@@ -26,7 +26,7 @@ def make_project(
     Args:
         target: The directory, which must not exist.
         files: Relative path -> text.
-        complete: Writes what is made from the other files.
+        complete: Writes the files made from the others.
 
     Raises:
         UsageError: The directory exists, or cannot be made.
@@ -78,7 +78,7 @@ def descriptions(text: str, what: str) -> dict[str, str]:
 
     Args:
         text: A sentence.
-        what: What the distribution has, for its metadata: `a tool for Strands agents`.
+        what: The content of the distribution, for its metadata: `a tool for Strands agents`.
 
     Raises:
         UsageError: It is not a plain sentence.
