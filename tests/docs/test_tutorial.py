@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +23,6 @@ if sys.platform == "win32":
 FIRST_TOOL = CLONE / "docs" / "tutorial" / "first-tool.md"
 SHARE = CLONE / "docs" / "tutorial" / "share-a-tool.md"
 FIRST_WORKFLOW = CLONE / "docs" / "tutorial" / "first-workflow.md"
-SIGNED = CLONE / "packages" / "strands-cli-index" / "tests" / "files"
 DEV, INDEX = "strands-cli-dev", "strands-cli-index"
 CPU_SECONDS = 60
 
@@ -100,13 +98,6 @@ def test_the_first_workflow_runs_as_its_page_says(wheels: list[Path], tmp_path: 
 # Above 5 seconds: two people, two versions of two packages, and the wheels that they exchange.
 def test_a_tool_is_shared_adopted_locked_and_upgraded(wheels: list[Path], tmp_path: Path) -> None:
     reader = two_people(tmp_path, wheels, [DEV, INDEX], [DEV, INDEX])
-    (site,) = (reader.here / "theirs" / "lib").glob("*/site-packages")
-    for entry in entries_of(["pypi-attestations", "sigstore"]):
-        if not (site / entry).exists():
-            (site / entry).symlink_to(SITE / entry)
-    (reader.here / "signed").mkdir()
-    for file in SIGNED.glob("circleci*"):
-        shutil.copy(file, reader.here / "signed")
     with within(CPU_SECONDS):
         reader.follow_page(SHARE)
     assert not_run(SHARE) == 1, "two environments, made before"
