@@ -1,4 +1,4 @@
-"""The command `strands doctor`: what works on this machine and what does not, with a fix."""
+"""The command `strands doctor`: the working and the failing parts of this machine, with a fix."""
 
 __all__ = ["__version__"]
 

@@ -26,7 +26,7 @@ _IMPORT_FIX = (
 class ManifestHook(BuildHookInterface[Any]):
     """Makes the manifest where none is committed, and compares a committed one with the code.
 
-    Options: `import` allows what is not literal to be imported, in a child process; `tools` gives for each tool the
+    Options: `import` allows computed code to be imported, in a child process; `tools` gives for each tool the
     fields that no code states (`examples`, `requires`, `family`, ...), for packages without a committed manifest.
     """
 
@@ -55,7 +55,7 @@ class ManifestHook(BuildHookInterface[Any]):
             self._include(manifests, build_data)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what was made for the build, and a wheel that lacks the code of its tools."""
+        """Remove the files made for the build, and a wheel without the code of its tools."""
         shutil.rmtree(getattr(self, "_made", ""), ignore_errors=True)
         if self.target_name == "wheel" and version != "editable" and (missing := self._missing_in(artifact_path)):
             Path(artifact_path).unlink()
@@ -90,7 +90,7 @@ class ManifestHook(BuildHookInterface[Any]):
 
 
 def wrong_options(config: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the hook's own configuration."""
+    """Yield the faults of the hook's own configuration."""
     # The options of hatchling itself are in the same table.
     known = {*OPTIONS, "dependencies", "enable-by-default", "require-runtime-dependencies", "require-runtime-features"}
     for name, value in config.items():

@@ -31,7 +31,7 @@ def build(
 ) -> int:
     """Make a plugin index from wheels: a folder for a web server, with a catalogue, pages to read and pages for pip.
 
-    No wheel is imported, and the same wheels make the same bytes. What is not a proper wheel is left out; exit 3 then.
+    No wheel is imported, and the same wheels make the same bytes. An improper wheel is left out; exit 3 then.
 
     Example: strands plugin index build wheels -o site
     """

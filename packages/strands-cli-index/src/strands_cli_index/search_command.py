@@ -103,7 +103,7 @@ def _nothing(words: Sequence[str], places: Sequence[Place], unread: Sequence[Pla
 
 
 def _in_index(place: Place, words: Sequence[str], installed: Installed, remarks: list[str]) -> Iterator[dict[str, Any]]:
-    if place.url is None and place.folder is None:  # the index of pip, which has no manifests
+    if place.url is None and place.folder is None:  # the index of pip, without manifests
         return
     part = read_part(place, SEARCHED)
     if part.remark:
@@ -129,7 +129,7 @@ def _of_line(line: SearchLine, place: Place, installed: Installed) -> dict[str, 
 
 
 def _installed_only(words: Sequence[str], installed: Installed, listed: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the distributions of this machine that have the words and are in no index that has them."""
+    """Yield the distributions of this machine with the words that are in no index with these."""
     owners: dict[str, list[ToolRecord]] = {}
     for record in installed.tools:
         owners.setdefault(record.distribution, []).append(record)
@@ -217,7 +217,7 @@ def _line(text: str) -> str:
 
 
 def _tools_to_show(tools: Sequence[Mapping[str, str]], words: Sequence[str]) -> list[Mapping[str, str]]:
-    """Return the tools that have a word, or all of them if the words are elsewhere."""
+    """Return the tools with a word, or all of them if the words are elsewhere."""
     folded = [word.casefold() for word in words]
     fitting = [
         tool for tool in tools if any(word in f"{tool['name']}\n{tool['description']}".casefold() for word in folded)

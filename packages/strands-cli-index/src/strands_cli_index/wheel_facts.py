@@ -74,7 +74,7 @@ def folder_of(value: str) -> Path | None:
 
 
 def names_in(folder: Path, group: str) -> list[str]:
-    """Return what a person names in a folder of workflows, agents or skills."""
+    """Return the names for a person in a folder of workflows, agents or skills."""
     if not folder.is_dir():
         return []
     if group == "skills":

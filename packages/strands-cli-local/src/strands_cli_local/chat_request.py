@@ -2,7 +2,7 @@
 
 A turn has one of three forms. With `TEMPLATE` the model's own chat template offers the tools. With `CHOICE` the prompt
 describes them, and a grammar admits a call of one of them or an answer. With `FORCED` a grammar admits nothing but the
-arguments of one tool, which is how structured answers are made.
+arguments of one tool, the form of structured answers.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _as_text(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _text_of(block: Mapping[str, Any]) -> str:
-    """Return the text of a block; what a model thought before is left out."""
+    """Return the text of a block; earlier thoughts of a model are left out."""
     if "text" in block:
         return str(block["text"])
     if "citationsContent" in block:

@@ -1,4 +1,4 @@
-"""Read the header of a GGUF file: what decides whether it can be run here, before gigabytes are loaded.
+"""Read the header of a GGUF file, to decide whether it can run here before gigabytes are loaded.
 
 The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
@@ -25,10 +25,10 @@ _STRING, _ARRAY = 8, 9
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """What a file says of its model.
+    """The facts of a file about its model.
 
-    `size` is that of the file in bytes; `trained_context` the number of tokens it was trained for, `token_bytes` what
-    the memory of one token takes; both are None where the file does not say it.
+    `size` is that of the file in bytes; `trained_context` the number of tokens it was trained for, `token_bytes` the
+    bytes of memory for one token; both are None where the file lacks them.
     """
 
     path: Path

@@ -34,15 +34,14 @@ class LocalModel(Model):
     Args:
         model_id: The path of the file.
         temperature: That of llama.cpp where None, as all that follows.
-        top_p: The share of probability that is considered.
+        top_p: The considered share of probability.
         max_tokens: The most tokens of one answer.
         context: Tokens of one conversation, its answer included.
         parallel: Conversations that are answered at the same time; the others wait.
         threads: Threads of the processor.
         gpu_layers: Layers on a graphics card, where the installed xllamacpp has support for one.
         seed: For answers that repeat.
-        top_k: The number of words that are considered.
-        min_p: The least probability that is considered, as a share of the greatest.
+        top_k: The number of considered words. min_p: The least considered probability, as a share of the greatest.
         repeat_penalty: More than 1 discourages repetition.
         tool_calls: `template` has the file's chat template offer tools, `grammar` bounds each answer by a grammar;
             None is `template` if the file has one with a place for tools, and an error at the first tool if not.
@@ -115,7 +114,7 @@ class LocalModel(Model):
         self._config = {"model_id": model_id, "context_window_limit": length}
 
     def update_config(self, **model_config: Any) -> None:
-        """Change what `get_config` returns."""
+        """Change the result of `get_config`."""
         self._config.update(model_config)
 
     def get_config(self) -> dict[str, Any]:
@@ -190,7 +189,7 @@ class LocalModel(Model):
                     yield chunk
 
     def _refused(self, answer: bytes, turn: Turn) -> Exception:
-        """Return the error for an answer that is none."""
+        """Return the error for a refusal in place of an answer."""
         try:
             problem = json.loads(answer)["error"]
             kind, reason = str(problem.get("type", "")), str(problem.get("message", ""))

@@ -1,4 +1,4 @@
-"""Compare what a model needs with the memory that is free, because a machine that swaps answers nothing."""
+"""Compare the needs of a model with the free memory, because a machine that swaps answers nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def needed(header: GgufHeader, tokens: int) -> int:
 
 
 def available() -> int | None:
-    """Return the bytes that are free for a process, that of its control group too; None where nothing says it."""
+    """Return the free bytes for a process, those of its control group too; None where nothing tells it."""
     found = []
     try:
         lines = dict(line.split(":", 1) for line in MEMINFO.read_text(encoding="ascii").splitlines() if ":" in line)

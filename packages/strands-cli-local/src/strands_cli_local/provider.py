@@ -1,4 +1,4 @@
-"""What strands-cli finds: the provider `local`, as data that is checked without the SDK and the runtime."""
+"""The entry of strands-cli: the provider `local`, as data checked without the SDK and the runtime."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Load models into this process, each once, and answer for them.
 
-llama.cpp answers on a port of this machine alone, which the runtime always opens; requests need a key that only this
-process has. Over that connection a request that is given up ends at once, also while the prompt is read.
+llama.cpp answers on a port of this machine alone, which the runtime always opens; requests need a key of this process
+alone. Over that connection an abandoned request ends at once, also while the prompt is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from strands_cli_local.gguf_header import GgufHeader
 from strands_cli_local.memory_check import available, require_memory
 
 RUNTIME = "xllamacpp"
-# What is read of a prompt before llama.cpp looks whether the request was given up.
+# The tokens of a prompt that llama.cpp reads before it looks whether the request was given up.
 BATCH = 256
 LOOPBACK = "127.0.0.1"
 # No pages, no other addresses, no downloads, no log; a sign of life each second, by which a lost reader is noticed.
@@ -66,7 +66,7 @@ _loaded: dict[Loading, Loaded] = {}
 
 
 def load(wanted: Loading) -> Loaded:
-    """Return a model, which is loaded by the first call; takes seconds, or minutes for a large file.
+    """Return a model, loaded by the first call; takes seconds, or minutes for a large file.
 
     Raises:
         NotEquipped: The runtime is not installed, or the model does not fit into memory.
@@ -79,7 +79,7 @@ def load(wanted: Loading) -> Loaded:
 
 
 def require_room(wanted: Loading) -> None:
-    """Check that a model which is not loaded yet fits into the memory that is free.
+    """Check that an unloaded model fits into the free memory.
 
     Raises:
         NotEquipped: It does not.
@@ -124,7 +124,7 @@ def _load(wanted: Loading) -> Loaded:
 
 
 def _settings(settings: Any, wanted: Loading, key: str) -> Any:
-    """Fill the runtime's settings: a port of this machine that asks for the key, and nothing that is not needed."""
+    """Fill the runtime's settings: a port of this machine that asks for the key, and no unneeded part."""
     settings.model.path = str(wanted.header.path)
     settings.n_ctx, settings.n_parallel = wanted.context * wanted.parallel, wanted.parallel
     settings.n_batch = settings.n_ubatch = BATCH

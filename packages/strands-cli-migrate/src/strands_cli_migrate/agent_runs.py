@@ -20,7 +20,7 @@ from strands_cli_migrate.junit import Outcome
 
 
 class Refusing:
-    """Refuses each call that would ask: a test says what its agent does then, and so the run completes."""
+    """Refuses each call that would ask: a test describes its agent's reaction, and so the run completes."""
 
     async def ask(self, question: Question) -> Answer:
         """Return the refusal of a call; other questions have no answer."""
@@ -30,7 +30,7 @@ class Refusing:
 
 
 async def run_test(atomic: Atomic, number: int, request: RunRequest, *, live: bool) -> Outcome:
-    """Run one test of an agent as a separate run, and compare the result with what it expects.
+    """Run one test of an agent as a separate run, and compare the result with its expectation.
 
     Args:
         number: Its place among the tests of the agent, from 0.

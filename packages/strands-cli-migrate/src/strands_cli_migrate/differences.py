@@ -1,4 +1,4 @@
-"""What an earlier strands-cli did otherwise: the rows of the page on moving from it, with where a file has them."""
+"""The differences of an earlier strands-cli: the rows of the page on moving from it, with their places in a file."""
 
 from __future__ import annotations
 

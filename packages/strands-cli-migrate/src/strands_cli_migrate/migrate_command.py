@@ -22,7 +22,7 @@ STDIN = "-"
 
 
 class Migrated(NamedTuple):
-    """A file, its text as it is and as the present format has it, and what is found in it."""
+    """A file, its present text and the one in the present format, and the findings in it."""
 
     name: str
     before: str
@@ -37,7 +37,7 @@ class Migrated(NamedTuple):
 
     @property
     def code(self) -> int:
-        """The exit code of what was found."""
+        """The exit code of the findings."""
         return ExitCode.INVALID if any(finding.severity == "error" for finding in self.findings) else ExitCode.OK
 
     @property
@@ -132,7 +132,7 @@ def _write(one: Migrated, out: str | None) -> None:
     place = out or one.name
     if one.is_refused:
         say(f"{one.name}: nothing is written")
-    elif place == STDIN:  # also what stays as it is: the next program of a pipe reads it
+    elif place == STDIN:  # also an unchanged text: the next program of a pipe reads it
         sys.stdout.write(one.after)
     elif not one.is_changed and out is None:
         say(f"{one.name}: it is of version {PRESENT}")
@@ -150,7 +150,7 @@ def _replace(path: Path, text: str) -> None:
     place = Path(os.path.realpath(path))
     new = place.with_name(f".{place.name}.{os.getpid()}.new")
     try:
-        # Not as a result of a command, in which what looks like a secret is hidden.
+        # Not as a result of a command, in which texts like secrets are hidden.
         new.write_text(text, encoding="utf-8", newline="")
         if place.exists():
             shutil.copymode(place, new)

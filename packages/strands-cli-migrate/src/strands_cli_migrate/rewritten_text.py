@@ -64,7 +64,7 @@ class _Rewriter:
     def __init__(self, text: str, root: Node, old: Any, new: Any, moved: Mapping[str, str]) -> None:
         self.source, self.root, self.old, self.new, self.moved = text, root, old, new, moved
         self.edits: list[tuple[int, int, str]] = []
-        self.anchored: dict[str, Any] = {}  # what the nodes with an anchor become
+        self.anchored: dict[str, Any] = {}  # the new values of the nodes with an anchor
 
     def text(self) -> str:
         """Return the new text."""
@@ -104,7 +104,7 @@ class _Rewriter:
         self.edits.append((start, end, space + text))
 
     def _remember(self, node: Node, value: Any) -> None:
-        """Note what the anchors in a node that stays mean."""
+        """Note the values of the anchors in a node that stays."""
         if node.name is not None and node.kind != "alias":
             self.anchored[node.name] = value
         for key, inner in node.pairs:
@@ -155,7 +155,7 @@ class _Rewriter:
             self._add(node, stays, name, new[name], f"{pointer}/{_token(name)}")
 
     def _merged(self, node: Node) -> dict[str, Any]:
-        """Return what merge keys bring; each names anchors that are written before."""
+        """Return the pairs of merge keys; each names anchors written before."""
         found: dict[str, Any] = {}
         for key, value in node.pairs:
             if key.text == "<<":
@@ -191,7 +191,7 @@ class _Rewriter:
         self.edits.append((place, place, "".join(f"\n{line}" for line in lines)))
 
     def _text_of(self, pointer: str | None, name: str, value: Any) -> str | None:
-        """Return the text of a pair of one line that is moved as it is."""
+        """Return the text of a one-line pair that is moved as it is."""
         node, key, old = self.root, None, self.old
         for part in (pointer or "").split("/")[1:]:
             token = part.replace("~1", "/").replace("~0", "~")
@@ -249,7 +249,7 @@ def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _rank(name: str) -> int:
-    """Return the place of a section in a file; words that are no section are behind all."""
+    """Return the place of a section in a file; other words are behind all."""
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
 

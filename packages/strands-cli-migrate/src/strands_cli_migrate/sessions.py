@@ -1,4 +1,4 @@
-"""The group `sessions`: the earlier words for the commands about stored runs, which are those of the program."""
+"""The group `sessions`: the earlier words for the commands about stored runs, the program's own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sessions_app = typer.Typer(
 
 
 def _alias(words: Sequence[str]) -> Callable[[typer.Context], Any]:
-    """Return what runs a command of the program."""
+    """Return the function that runs a command of the program."""
 
     def run(ctx: typer.Context) -> Any:
         command: Any = ctx.find_root().command

@@ -15,11 +15,11 @@ class Node:
     """One node of a text.
 
     Attributes:
-        kind: What it is; an alias is not what it names.
+        kind: Its kind; an alias differs from its target.
         start: Where its content begins, behind an anchor.
         end: Where its last character ends; comments and empty lines behind it are not part of it.
         style: `{` for a mapping or list in brackets, the quote or `|` or `>` of a text, else nothing.
-        name: The anchor of a node, or what an alias names.
+        name: The anchor of a node, or the target of an alias.
         pairs: The keys and values of a mapping.
         items: The items of a list.
     """
@@ -39,7 +39,7 @@ class Node:
 
 
 def node_of(text: str) -> Node:
-    """Return the root of a text that is one YAML document."""
+    """Return the root of a text with one YAML document."""
     kinds = (yaml.NodeEvent, yaml.CollectionEndEvent)
     return _Reader(
         text, [event for event in yaml.parse(text, Loader=yaml.SafeLoader) if isinstance(event, kinds)]

@@ -1,4 +1,4 @@
-"""Send one message to every target at the same time, within a few seconds, and report what did not arrive."""
+"""Send one message to every target at the same time, within a few seconds, and report the failures."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of a message to one target.
+    """The result of a message to one target.
 
     Attributes:
         problem: Why it was not sent; None if it was.
-        fix: What to do about it, if that is known.
+        fix: The remedy, if that is known.
     """
 
     way: Command | Webhook
@@ -33,7 +33,7 @@ class Delivery:
 
 
 def deliver(message: Message, ways: Sequence[Command | Webhook], seconds: float = SECONDS) -> list[Delivery]:
-    """Send a message by all ways; whatever fails is in what is returned.
+    """Send a message by all ways; every failure is in the result.
 
     Args:
         seconds: How long it takes at most.
@@ -41,7 +41,7 @@ def deliver(message: Message, ways: Sequence[Command | Webhook], seconds: float 
     until = time.monotonic() + seconds
     programs = Programs()
     try:
-        # In threads, which Ctrl-C does not reach. What is running ends by itself a little before it is given up.
+        # In threads, which Ctrl-C does not reach. A running attempt ends by itself a little before it is given up.
         sending = [(way, _start(message, way, 0.9 * seconds, programs)) for way in ways]
         return [_outcome(way, sent, until) for way, sent in sending]
     finally:

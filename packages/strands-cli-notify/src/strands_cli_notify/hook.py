@@ -50,7 +50,7 @@ def _warning(problem: str, fix: str | None = None) -> str:
 
 
 def send_test() -> Iterator[Check]:
-    """Send a test message to each target of the user's config file, and yield what became of it.
+    """Send a test message to each target of the user's config file, and yield the results.
 
     Raises:
         InvalidInput: The config file is not valid.

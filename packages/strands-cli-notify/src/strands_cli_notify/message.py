@@ -26,7 +26,7 @@ class Message:
 
     Attributes:
         id: The same for every attempt to send it, and for no other message.
-        document: What is sent, as JSON.
+        document: The sent JSON.
     """
 
     id: str
@@ -58,7 +58,7 @@ def message_of(run: RunEnded, questions: Sequence[WaitingQuestion]) -> Message:
 
 
 def trial_message() -> Message:
-    """Return a message that only shows whether messages arrive; it has the fields of a run that has ended."""
+    """Return a message that only shows whether messages arrive; it has the fields of an ended run."""
     now = time.time()
     usage = {"input_tokens": 0, "output_tokens": 0}
     run = RunEnded("test", "test", "completed", "", _TEST, cost_usd=0.0, usage=usage)

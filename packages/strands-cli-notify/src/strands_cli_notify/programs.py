@@ -35,7 +35,7 @@ class Programs:
                 _end(process)
 
     def remove(self, process: int) -> None:
-        """Forget a program that has ended, before another one can get its number."""
+        """Forget an ended program, before another one can get its number."""
         with self._lock:
             self._running.discard(process)
 
@@ -48,12 +48,12 @@ class Programs:
 
 
 def run_program(command: Command, facts: Mapping[str, str], body: bytes, seconds: float, programs: Programs) -> None:
-    """Run a program of the user with the message on its standard input; what it prints to stdout is dropped.
+    """Run a program of the user with the message on its standard input; its stdout is dropped.
 
     Args:
         command: The program and its arguments; a relative path begins in its folder.
         facts: Variables that are added to its environment.
-        seconds: How long it may take; then it ends with all that it has started.
+        seconds: How long it may take; then it ends with all of its child processes.
         programs: Has it while it runs, for a caller that cannot wait for it.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Who is notified of what: the targets of `notify` in the user's config file, and every mistake in them."""
+"""The targets of `notify` in the user's config file, with their events, and every mistake in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from strands_cli.api import ConfigPart
 
-# What happened to a run; a run that waits for a decision on a call that was cut off waits too.
+# The event of a run; a run that waits for a decision on a call that was cut off waits too.
 Occasion = Literal["waiting", "completed", "failed", "interrupted"]
 OCCASIONS: tuple[Occasion, ...] = get_args(Occasion)
 Which = Literal["detached", "all"]
@@ -44,7 +44,7 @@ class Webhook:
 
     Attributes:
         url: `https`, or `http` to this machine.
-        secret: Reads the secret of the signature; it raises `UsageError` where that has no value.
+        secret: Reads the secret of the signature; it raises `UsageError` without a value.
     """
 
     url: str
@@ -60,8 +60,7 @@ class Target:
     """One entry of `notify:`, as far as it has one way to send.
 
     Attributes:
-        on: What it is notified of.
-        runs: Of which runs: only those that no person watches, or all.
+        on: The events that it is notified of. runs: Of which runs: only those that no person watches, or all.
     """
 
     way: Command | Webhook
@@ -69,7 +68,7 @@ class Target:
     runs: Which = "detached"
 
     def wants(self, status: str, *, watched: bool) -> bool:
-        """Return whether it is notified of a run that has this status now."""
+        """Return whether it is notified of a run with this status."""
         return (self.runs == "all" or not watched) and occasion_of(status) in self.on
 
     def __str__(self) -> str:
@@ -77,7 +76,7 @@ class Target:
 
 
 def occasion_of(status: str) -> Occasion | None:
-    """Return what a status means to people who do not watch; None where nothing has happened."""
+    """Return the meaning of a status for people who do not watch; None where nothing has happened."""
     if status == "needs-decision":
         return "waiting"
     return next((occasion for occasion in OCCASIONS if occasion == status), None)
@@ -173,7 +172,7 @@ def _words_of(value: Any) -> list[str]:
 
 
 def fault_of_url(url: Any) -> tuple[str, str] | None:
-    """Return what is wrong with the address of a webhook and how to correct it; None if nothing is."""
+    """Return the fault of a webhook's address and the correction; None without a fault."""
     try:
         parts = urlsplit(url) if isinstance(url, str) else None
         host = (parts.hostname or "") if parts else ""

@@ -63,7 +63,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def post(url: str, headers: dict[str, str], body: bytes, seconds: float) -> None:
-    """Send one request; what the server answers beside its status is not read.
+    """Send one request; the server's answer beside its status is not read.
 
     Args:
         seconds: How long the connection, and then the answer, may take.
@@ -111,7 +111,7 @@ def send_signed(url: str, secret: str, message_id: str, body: bytes, seconds: fl
     try:
         attempt()
     except NotSent as error:
-        pause = min(0.45, seconds / 10)  # for a server that is just starting again
+        pause = min(0.45, seconds / 10)  # for a server that just starts again
         if not error.again or time.monotonic() + 2 * pause > until:
             raise
         time.sleep(pause)

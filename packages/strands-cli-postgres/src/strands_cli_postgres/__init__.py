@@ -1,4 +1,4 @@
-"""Runs of strands-cli in a Postgres database; `store` is what the entry points of the distribution name."""
+"""Runs of strands-cli in a Postgres database; `store` has the objects of the distribution's entry points."""
 
 from __future__ import annotations
 

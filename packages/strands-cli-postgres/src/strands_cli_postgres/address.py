@@ -1,4 +1,4 @@
-"""The address of a store: what Postgres's client gets of it, and the schema that has the tables."""
+"""The address of a store: the parameters for Postgres's client, and the schema with the tables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from urllib.parse import unquote
 from strands_cli.api import RunRecordError, StorePlace
 
 SCHEMA = "strands"
-# A name that needs no quotes anywhere; short enough for the name of the channel that is made of it.
+# A name that needs no quotes anywhere; short enough for the name of the channel made of it.
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
-# The client takes what follows an @, / or ? of a password that is not encoded for a host, and its messages show it.
+# The client takes the text after an @, / or ? of an unencoded password for a host, and its messages show it.
 _USER = re.compile(r"[^:]+://(?:[^@/?#]*@)?[^@]*")
-# When a connection counts as lost. Without these a process would wait two hours for a machine that has vanished, and
-# the server would keep the runs of a process whose machine has vanished as long.
+# When a connection counts as lost. Without these a process would wait two hours for a vanished machine, and the server
+# would keep the runs of a process on such a machine as long.
 IDLE_S, INTERVAL_S, COUNT, USER_TIMEOUT_MS = 10, 5, 3, 20_000
 # How long a reply may not come until the connection counts as lost, although both ends are there.
 REPLY_S = 20.0
@@ -50,7 +50,7 @@ class Target:
 
 
 def target_of(place: StorePlace, address: str) -> Target:
-    """Return what an address names; parameters that it does not have get defaults.
+    """Return the target of an address; missing parameters get defaults.
 
     Raises:
         RunRecordError: It is not an address of a Postgres database.
@@ -111,5 +111,5 @@ def _without_own(address: str) -> tuple[str, dict[str, str]]:
 
 
 def _own_name() -> str:
-    """Return the name of this process in the server's list of connections, which has 63 bytes."""
+    """Return the name of this process in the server's list of connections, of at most 63 bytes."""
     return f"strands-cli/{version('strands-cli-postgres')} {os.getpid()}@{platform.node()}"[:63]

@@ -1,4 +1,4 @@
-"""One commit: what several runs have written, as one statement that stores it for the runs that are still held."""
+"""One commit: the rows and facts of several runs, as one statement that stores them for the still held runs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# How a column of a list says that there is no value: a list with `None` in it would have another type each time, and
-# the server would plan the statement for each. No JSON is empty, and a time or a cost that is not a number is none.
+# The mark of an absent value in a column of a list: a list with `None` in it would have another type each time, and the
+# server would plan the statement for each. No JSON is empty, and a time or a cost that is not a number is none.
 _NONE_TEXT, _NONE_NUMBER = "", math.nan
 LISTED = ("workflow", "pattern", "file", "status", "reason")
 LISTED_NUMBERS = ("started_at", "ended_at", "worked_s", "session_started_at")
@@ -17,7 +17,7 @@ _EFFECT_COLUMNS = (
     *("started_at", "ended_at", "position"),
 )
 _TYPES = {"attempt": "bigint", "position": "bigint", "cost": "float8", "started_at": "float8", "ended_at": "float8"}
-# The first rows of each list, which are of no run, keep the types of all lists when nothing else is in them.
+# The first rows of each list, of no run, keep the types of all lists when nothing else is in them.
 _NO_EFFECT = ("", "", "", "", 0, "", "", "", 0.0, "", 0.0, 0.0, 0)
 
 # One statement is one transaction and one way to the server and back. The row of a run is written only where its fence
@@ -82,7 +82,7 @@ def commit_statement(schema: str) -> str:
 
 @dataclass
 class RunChanges:
-    """What one run has written since its last commit.
+    """The rows and facts that one run has written since its last commit.
 
     Attributes:
         fence: The fence of the run when this process took it.

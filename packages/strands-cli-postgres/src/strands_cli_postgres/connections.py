@@ -121,7 +121,7 @@ class Readers:
         connection.close()
 
     def close(self) -> None:
-        """Close the connections, those that are in use when they are given back."""
+        """Close the connections, those in use when they are given back."""
         with self._lock:
             idle, self._idle, self._is_closed = self._idle, [], True
         for connection in idle:

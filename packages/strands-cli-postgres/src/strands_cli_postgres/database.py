@@ -1,4 +1,4 @@
-"""What all stores and journals of one address share in a process: connections that read, and one that holds runs."""
+"""The shared parts of stores and journals of one address in a process: connections to read, and one that holds runs."""
 
 from __future__ import annotations
 

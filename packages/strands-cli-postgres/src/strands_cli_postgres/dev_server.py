@@ -24,7 +24,7 @@ DATABASE = ROLE = "strands"
 PORT = 5432
 # The longest path of a socket is 107 bytes on Linux and 103 on macOS, with its name.
 LONGEST = 103 - len(f"/.s.PGSQL.{PORT}.lock")
-# What each process that uses the server has locked.
+# The lock of each process that uses the server.
 USERS = "users.lock"
 # A first start makes a cluster; a disk that many use can take a minute for it.
 START_S = 180
@@ -34,9 +34,9 @@ START_S = 180
 def dev_server(folder: Path) -> Iterator[str]:
     """Have a Postgres with an empty database, or one of before, while the block runs; yield the database's address.
 
-    All processes that name the same folder share one server. It listens on a Unix socket in a directory that only
-    this user can enter, and admits no other user of the machine. The address has no password. The server stops when
-    the last process that uses it ends, however it ends; what it stores stays in the folder.
+    All processes that name the same folder share one server. It listens on a Unix socket in a directory that only this
+    user can enter, and admits no other user of the machine. The address has no password. The server stops when the last
+    process that uses it ends, however it ends; its data stays in the folder.
 
     Raises:
         NotEquipped: The wheel is not installed, or this system has no Unix sockets for it.
@@ -57,7 +57,7 @@ def dev_server(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _usable(folder: Path) -> Iterator[None]:
-    """Report what keeps files from being made in the folder as an error of the store."""
+    """Report an obstacle to making files in the folder as an error of the store."""
     try:
         yield
     except OSError as error:
@@ -155,14 +155,14 @@ def _can_have(sockets: Path) -> bool:
 
 
 def _share(used: IO[bytes]) -> None:
-    """Count as one who uses the server; a keeper that is stopping it has the lock until it is stopped."""
+    """Count as a user of the server; a keeper that stops it has the lock until the end."""
     import fcntl
 
     fcntl.flock(used, fcntl.LOCK_SH)
 
 
 def _require_running(folder: Path, programs: Path, sockets: Path, address: str) -> None:
-    """Return when the server accepts connections; start what keeps it where nothing does."""
+    """Return when the server accepts connections; start its keeper where none runs."""
     until = time.monotonic() + START_S
     # Also where it runs already, since its keeper may have died; one that finds another keeper ends at once.
     keeper = _start_keeper(folder, programs, sockets)

@@ -49,7 +49,7 @@ SETTINGS = {
 
 
 class Keeper:
-    """The keeper of one server: what happens to the locks comes as events."""
+    """The keeper of one server: changes of the locks come as events."""
 
     def __init__(self, folder: Path, programs: Path, sockets: Path) -> None:
         self.folder, self.programs, self.sockets = folder, programs, sockets
@@ -74,7 +74,7 @@ class Keeper:
         if not locked(lock) and self.runs():
             lock.close()
         else:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # a server that is dying ends before a new one begins
+            fcntl.flock(lock, fcntl.LOCK_EX)  # a dying server ends before a new one begins
             self.make_cluster()
             self.start(lock)
         self.make_database()
@@ -84,7 +84,7 @@ class Keeper:
         """Have an event when this process gets a lock alone."""
 
         def wait() -> None:
-            # It stays open: what the keeper does then must end before others get the lock.
+            # It stays open: the keeper's work then must end before others get the lock.
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if event == "ended":
@@ -127,7 +127,7 @@ class Keeper:
         until = time.monotonic() + START_S
         while self.psql("SELECT 1").returncode:
             if server.poll() is not None or time.monotonic() > until:
-                server.send_signal(signal.SIGINT)  # what does not answer is not left behind
+                server.send_signal(signal.SIGINT)  # a silent server is not left behind
                 raise SystemExit("Postgres did not start")
             time.sleep(0.05)
 
@@ -173,8 +173,8 @@ def locked(file: IO[bytes]) -> bool:
 def become_a_user() -> str:
     """Return the name of this user, after becoming one that Postgres accepts: it refuses root and ids without a name.
 
-    In a user namespace the process has another id, and to the rest of the system it is who it was: what it makes
-    belongs to this user, and no one else can enter it. A name is taken that the kernel shows for no one else.
+    In a user namespace the process has another id, and to the rest of the system the old one: its files belong to this
+    user, and no one else can enter it. A name is taken that the kernel shows for no one else.
     """
     import pwd
 

@@ -12,8 +12,8 @@ from strands_cli_postgres.dev_server import is_of_dev_server
 if TYPE_CHECKING:
     import psycopg
 
-# What the words of a refused connection say to do. A server may use another language; then the last fix is given. What
-# the first ones say is so until a person changes something; the others may pass by themselves.
+# The fixes for the words of a refused connection. A server may use another language; then the last fix is given. The
+# first ones hold until a person changes something; the others may pass by themselves.
 _REFUSALS = (
     (
         ("no password supplied",),
@@ -82,7 +82,7 @@ def cut(error: BaseException, place: StorePlace, schema: str) -> RunRecordError:
 
 
 def _names(place: StorePlace, conninfo: str) -> dict[str, str]:
-    """Return what commands of a fix name, quoted for a shell."""
+    """Return the names for the commands of a fix, quoted for a shell."""
     from psycopg.conninfo import conninfo_to_dict
 
     given = conninfo_to_dict(conninfo)
@@ -106,13 +106,13 @@ def unusable(error: BaseException, place: StorePlace, schema: str) -> RunRecordE
 
 
 def unusable_fix(error: BaseException, schema: str) -> str:
-    """Return what to do about a statement that failed."""
+    """Return the fix for a failed statement."""
     fix = _FIXES.get(getattr(error, "sqlstate", None) or "", "see what the store says: strands store check")
     return fix.format(schema=schema)
 
 
 def words_of(error: BaseException) -> str:
-    """Return what an error says in one line; of one of the server its message, which has no values of rows."""
+    """Return the words of an error in one line; for one of the server its message, without values of rows."""
     diagnosis = getattr(error, "diag", None)
     text = (diagnosis and diagnosis.message_primary) or str(error)
     return "; ".join(line.strip() for line in text.splitlines() if line.strip()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""What runs have written and wait for: the entries of one commit, stored together, and answered one by one."""
+"""The waiting writes of runs: the entries of one commit, stored together, and answered one by one."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ class Entry:
     """Something that a run writes.
 
     Attributes:
-        add: Adds it to the changes of the run; None where only the commit of what came before is awaited.
-        size: How many characters it has.
-        done: What waits for the commit: a future of an event loop, or of a thread.
+        add: Adds it to the changes of the run; None where only the commit of earlier entries is awaited. size: How many
+            characters it has. done: The waiter for the commit: a future of an event loop, or of a thread.
         committed: Called when it is committed.
     """
 
@@ -49,19 +48,17 @@ class Entry:
 
 
 class OtherBackend(Exception):
-    """Another process of the server has served the connection: the one that has its locks is not known."""
+    """Another process of the server has served the connection: the one with its locks is unknown."""
 
 
 def store_entries(
     connection: psycopg.Connection[Any], statement: str, entries: Iterable[Entry], backend: int
 ) -> dict[int, bool]:
-    """Commit what the entries add; return the runs that are still held, each with whether it is asked to stop.
+    """Commit the changes of the entries; return the runs that are still held, each with whether it is asked to stop.
 
     Args:
-        connection: The one that has the locks of the runs.
-        statement: That of `commit_statement`.
-        entries: What the runs have written.
-        backend: The process of the server that has the locks.
+        connection: The one with the locks of the runs. statement: That of `commit_statement`. entries: The writes of
+            the runs. backend: The process of the server with the locks.
 
     Raises:
         psycopg.Error: Nothing is committed.
@@ -91,7 +88,7 @@ def by_run(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 
 def answer(entries: Iterable[Entry], errors: Mapping[int, RunRecordError]) -> None:
-    """Wake what waits for the entries; those of a run with an error get it."""
+    """Wake the waiters for the entries; those of a run with an error get it."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[None], RunRecordError | None]]] = {}
     for entry in entries:
         error = errors.get(entry.run.number)

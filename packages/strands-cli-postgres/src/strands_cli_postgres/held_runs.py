@@ -47,9 +47,7 @@ class TakenRun:
     """A run that this process holds, as it was when it was taken.
 
     Attributes:
-        session: The one that has its lock.
-        position: That of its last row.
-        listed: The columns that a list of runs has.
+        session: The one with its lock. position: That of its last row. listed: Its columns in a list of runs.
     """
 
     session: Session
@@ -125,7 +123,7 @@ def is_held(database: Database, run_id: str) -> bool:
 
 
 def held_by_other(database: Database, run_id: str) -> RunRecordError:
-    """Return the error for a run that another process holds, with what is known of it."""
+    """Return the error for a run held by another process, with the known facts of that."""
     found = database.query(_HOLDER.replace("{locks}", HELD_LOCKS), (run_id,))
     if not found:
         return unknown_run(database, run_id)
@@ -140,7 +138,7 @@ def held_by_other(database: Database, run_id: str) -> RunRecordError:
 
 
 def unknown_run(database: Database, run_id: str) -> RunRecordError:
-    """Return the error for a run that is not there, or not any more."""
+    """Return the error for an absent run."""
     return RunRecordError(
         f"the run {run_id} does not exist in {database.place} (any more)", fix="see what there is: strands runs list"
     )

@@ -1,4 +1,4 @@
-"""What the entry points of this distribution name: it opens, makes, checks and migrates a store."""
+"""The object of this distribution's entry points: it opens, makes, checks and migrates a store."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class PostgresOpener:
         return PostgresStore(shared_database(place, target_of(place, address)))
 
     def init(self, place: StorePlace, address: str) -> list[str]:
-        """Make the schema and its tables, or what is missing of them."""
+        """Make the schema and its tables, or their missing parts."""
         from strands_cli_postgres.address import target_of
         from strands_cli_postgres.schema import make_schema
 
         return make_schema(place, target_of(place, address))
 
     def check(self, place: StorePlace, address: str) -> list[str]:
-        """Return what the server, the schema and the role's rights are."""
+        """Return facts of the server, the schema and the role's rights."""
         from strands_cli_postgres.address import target_of
         from strands_cli_postgres.schema import checked_schema
 

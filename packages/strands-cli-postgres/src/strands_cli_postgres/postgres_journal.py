@@ -68,7 +68,7 @@ class PostgresJournal:
         self._is_tolerant = False
 
     def tolerant(self) -> PostgresJournal:
-        """Return it for those who only look: its rows have what can be read of them."""
+        """Return it for those who only look: its rows have their readable parts."""
         reader = copy.copy(self)
         reader._is_tolerant = True
         return reader
@@ -127,7 +127,7 @@ class PostgresJournal:
         raise self._not_held()
 
     def close(self) -> None:
-        """Give back what is used of the database."""
+        """Release the connections to the database."""
         self._release()
 
     def _not_held(self) -> RunRecordError:
@@ -175,7 +175,7 @@ class HeldJournal(PostgresJournal):
         self._session = taken.session
         self._position, self._listed = taken.position, taken.listed
         self._lock = threading.Lock()
-        self._newest: dict[str, Row] = {}  # rows that are not committed yet, by key
+        self._newest: dict[str, Row] = {}  # uncommitted rows, by key
         self._error: RunRecordError | None = None
         self._stop: Callable[[], None] | None = None
         self._is_asked = False
@@ -186,7 +186,7 @@ class HeldJournal(PostgresJournal):
         self._session.hold(self)
 
     def is_held(self) -> bool:
-        """Return whether this process, or another one that has taken the run over, works on it."""
+        """Return whether this process works on it, or another one that has taken the run over."""
         return self._error is None or super().is_held()
 
     def on_stop(self, stop: Callable[[], None]) -> None:
@@ -197,13 +197,13 @@ class HeldJournal(PostgresJournal):
             self.ask_to_stop()
 
     def ask_to_stop(self) -> None:
-        """Call what `on_stop` has, once."""
+        """Call the function of `on_stop`, once."""
         with self._lock:
             self._is_asked, stop = True, self._stop
             if stop is not None:
                 self._stop = None
         if stop is not None:
-            # It may belong to a loop that has ended meanwhile; nothing of it may end the thread that writes.
+            # It may belong to a loop that has ended meanwhile; no error of it may end the thread that writes.
             with contextlib.suppress(Exception):
                 stop()
 
@@ -215,7 +215,7 @@ class HeldJournal(PostgresJournal):
             self.ask_to_stop()
 
     def row(self, key: str) -> Row | None:
-        """Return the newest row of this key, also one that is not committed yet."""
+        """Return the newest row of this key, also an uncommitted one."""
         with self._lock:
             newest = self._newest.get(key)
         if newest is not None:
@@ -224,7 +224,7 @@ class HeldJournal(PostgresJournal):
         return None if columns is None else self._row(columns)
 
     def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
-        """Yield rows, also those that were only noted, which are committed first.
+        """Yield rows, also merely noted ones, which are committed first.
 
         Where it is known that there is none, nothing is asked: a query would stop all runs of the event loop.
         """
@@ -236,8 +236,8 @@ class HeldJournal(PostgresJournal):
     async def write(self, row: Row) -> None:
         """Store a row and return when it is committed.
 
-        That of a step does not wait: calls of models and tools are what must not be made twice, each of them begins
-        only when all rows before it are committed, and so does the end of the run.
+        That of a step does not wait: calls of models and tools must not be made twice, each of them begins only when
+        all rows before it are committed, and so does the end of the run.
 
         Raises:
             RunRecordError: It cannot be stored, or this process no longer holds the run.
@@ -327,7 +327,7 @@ class HeldJournal(PostgresJournal):
         self._session.write(entry)
 
     def _decoded_value(self, make: Callable[[], Any]) -> Any:
-        """Return what `make` returns: a value that cannot be stored must not fail the others of a commit."""
+        """Return the value of `make`: one that cannot be stored must not fail the others of a commit."""
         try:
             return make()
         except (ValueError, TypeError, OverflowError, RecursionError) as error:

@@ -30,7 +30,7 @@ SELECT r.id, r.workflow, r.pattern, r.file, r.status, r.started_at, r.ended_at, 
 FROM {{schema}}.runs r LEFT JOIN ({HELD_LOCKS}) AS l ON l.lock = r.lock AND r.status = 'running'
 """  # noqa: S608 - constant text, as below
 _NEWEST_FIRST = " ORDER BY r.started_at DESC NULLS LAST, r.id DESC"
-# Without the rows of batches, which are runs too: no name means one of many.
+# Without the rows of batches, also runs: no name means one of many.
 _NEWEST_IDS = f"""
 SELECT r.id FROM {{schema}}.runs r WHERE r.id !~ '-[0-9a-f]{{8}}[.][0-9a-f]{{16}}$'{_NEWEST_FIRST} LIMIT %s
 """  # noqa: S608
@@ -38,7 +38,7 @@ _DELETE = """
 WITH free AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(%s) AS is_free)
 DELETE FROM {schema}.runs r USING free WHERE r.id = %s AND free.is_free RETURNING 1
 """
-# What of a list can change: which runs there are, what they show, and which of those that run are held.
+# The changeable parts of a list: the runs, their fields, and which of those that run are held.
 _STATE_OF_ALL = f"""
 SELECT count(*), sum(r.listed), max(r.listed), array_agg(r.number ORDER BY r.number) FILTER (WHERE l.lock IS NOT NULL)
 FROM {{schema}}.runs r LEFT JOIN ({HELD_LOCKS}) AS l ON l.lock = r.lock AND r.status = 'running'
@@ -63,7 +63,7 @@ class PostgresStore:
         self.place, self.target = database.place, database.target
         self._database = database
         self._release = once(database.release)
-        # Of facts that readers of many runs ask for: the first part of the runs tells what is asked of the others.
+        # The names of facts that readers of many runs ask for: the first runs tell the names for the others.
         self._names: set[str] = set()
 
     def find(self, name: str) -> str:
@@ -150,7 +150,7 @@ class PostgresStore:
             if now > end:
                 raise held_by_other(self._database, run_id)
             if now - asked >= ASK_S:
-                # Again, for a process that has the lock and did not hear yet.
+                # Again, for a process with the lock that did not hear yet.
                 self._query(_STOP, run_id, stop_channel(self._database.schema))
                 asked = now
             time.sleep(LOOK_S)
@@ -178,7 +178,7 @@ class PostgresStore:
         return now
 
     def close(self) -> None:
-        """Close what no open journal uses."""
+        """Close the connections that no open journal uses."""
         self._release()
 
     def _query(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from strands_cli_postgres.database import Database
 
-# The most rows that one query reads ahead, and that are kept.
+# The most rows to read ahead by one query, and to keep.
 MOST_AT_ONCE, MOST_KEPT = 128, 512
 _KINDS = "SELECT key, kind FROM {schema}.effects WHERE run = %s"
 _COLUMNS = (
@@ -23,7 +23,7 @@ _FACTS = "SELECT name, value FROM {schema}.facts WHERE run = %s"
 
 
 class RowsAhead:
-    """The rows of a run that this process holds: no other one writes them, so that what was read stays true."""
+    """The rows of a run that this process holds: no other one writes them, so that read rows stay true."""
 
     def __init__(self, database: Database, number: int, *, is_new: bool) -> None:
         self._database, self._number = database, number
@@ -62,7 +62,7 @@ class RowsAhead:
                 self._kinds.setdefault(key, kind)
 
     def drop(self, key: str) -> None:
-        """Forget what was read of a row that is committed now."""
+        """Forget the read columns of a row that is committed now."""
         with self._lock:
             self._ahead.pop(key, None)
 
@@ -80,8 +80,8 @@ class FactsAhead:
     """The facts of a run: one query reads all, since those who ask for one ask for others next.
 
     Attributes:
-        is_held: Whether this process holds the run, so that what was read stays true. Otherwise each fact that was read
-            is given once, and read again when it is asked for again.
+        is_held: Whether this process holds the run, so that read facts stay true. Otherwise each read fact is given
+            once, and read again when it is asked for again.
     """
 
     def __init__(self, database: Database, number: int) -> None:

@@ -2,8 +2,8 @@
 
 TCP tells when a peer is gone. It does not tell when something between (a proxy, a pooler, a sidecar) has lost a reply:
 then both ends are well, and the client would wait forever. The server's `statement_timeout` does not help either, since
-its message is one more reply. So the client counts: what is sent and not answered in time is lost, as if the connection
-had been cut, and the process takes a new one.
+its message is one more reply. So the client counts: a request without a reply in time is lost, as if the connection had
+been cut, and the process takes a new one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LimitedConnection(psycopg.Connection[Any]):
         return super().wait(gen if self.reply_s is None else self._limited(gen, self.reply_s), *how, **named)
 
     def _limited(self, gen: Any, limit_s: float) -> Generator[Any, Any, Any]:
-        """Pass on what the generator waits for. Between replies, as when it listens, nothing is counted."""
+        """Pass on the generator's waits. Between replies, as when it listens, nothing is counted."""
         deadline = time.monotonic() + limit_s
         try:
             wanted = next(gen)

@@ -13,7 +13,7 @@ from strands_cli_postgres.postgres_journal import COLUMNS, PostgresJournal
 
 # Of how many runs one query tells the sizes, and how many bytes of them are read at once.
 RUNS_AT_ONCE, BYTES_AT_ONCE = 500, 4 * 2**20
-# What a row takes beside its texts.
+# The bytes of a row beside its texts.
 _BYTES_OF_ROW = 512
 # Who holds a run is asked first: one that ends meanwhile must not look as if its process had died. Lengths are known
 # without the texts, which are not read for them.
@@ -55,7 +55,7 @@ def read_journals(
     """Yield the journals of runs to read them, or why one cannot be opened.
 
     Args:
-        names: The names of facts that were asked for; those that are asked for are added.
+        names: The names of wanted facts; new ones are added.
     """
     found = {columns[0]: SizedRun(*columns) for columns in database.query(_SIZES, (list(run_ids),))}
     ahead = ReadAhead(database, [found[run_id] for run_id in dict.fromkeys(run_ids) if run_id in found], names)
@@ -64,7 +64,7 @@ def read_journals(
 
 
 class ReadAhead:
-    """What is read of some runs at once, beginning with the one that is asked about."""
+    """The rows and facts of some runs read at once, beginning with the wanted one."""
 
     def __init__(self, database: Database, runs: Sequence[SizedRun], names: set[str]) -> None:
         self._database, self._runs, self._names = database, runs, names
@@ -130,7 +130,7 @@ class ReadAhead:
 
 
 def _first_of(values: Sequence[Any], size: Callable[[Any], int]) -> list[Any]:
-    """Return the first values that are read at once, at least one."""
+    """Return the first values to read at once, at least one."""
     total, count = 0, 0
     for count, value in enumerate(values):
         total += size(value)
@@ -140,7 +140,7 @@ def _first_of(values: Sequence[Any], size: Callable[[Any], int]) -> list[Any]:
 
 
 class ReadJournal(PostgresJournal):
-    """The journal of one of many runs that are read together."""
+    """The journal of one of many runs, read together."""
 
     def __init__(self, database: Database, run: SizedRun, ahead: ReadAhead) -> None:
         super().__init__(database, run.id, run.number)

@@ -1,4 +1,4 @@
-"""The tables of a store: what makes them, brings them to this version, and recognises those of others."""
+"""The tables of a store: made, brought to this version, and recognised where they are those of others."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def found_format(connection: psycopg.Connection[Any], place: StorePlace, schema:
 
 
 def make_schema(place: StorePlace, target: Target) -> list[str]:
-    """Make the schema and its tables where they are missing, and return what was done."""
+    """Make the schema and its tables where they are missing, and return the actions."""
     with _changing(place, target) as connection:
         found = found_format(connection, place, target.schema)
         if found > FORMAT:
@@ -130,7 +130,7 @@ def make_schema(place: StorePlace, target: Target) -> list[str]:
 
 
 def migrated_schema(place: StorePlace, target: Target) -> list[str]:
-    """Bring the tables to this version, and return what was done.
+    """Bring the tables to this version, and return the actions.
 
     Raises:
         RunRecordError: There are none, or a newer version made them.
@@ -145,7 +145,7 @@ def migrated_schema(place: StorePlace, target: Target) -> list[str]:
 
 
 def checked_schema(place: StorePlace, target: Target) -> list[str]:
-    """Return what the server, the tables and the role's rights are.
+    """Return facts of the server, the tables and the role's rights.
 
     Raises:
         RunRecordError: The store cannot be used.

@@ -1,4 +1,4 @@
-"""What of a server is worth a warning before it is a fault: clock, connections, TLS, and a role with all rights."""
+"""Warnings about a server before a fault: clock, connections, TLS, and a role with all rights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEARLY_ALL = 0.8
 
 
 def server_facts(connection: Connection[Any]) -> Iterator[str]:
-    """Yield a line for each fact; one that is a problem as a warning with a fix."""
+    """Yield a line for each fact; a problem as a warning with a fix."""
     for fact in (_writing, _clock, _connections, _encryption, _role):
         # Some roles may not look at all of it.
         with suppress(psycopg.errors.InsufficientPrivilege):

@@ -1,7 +1,7 @@
 """The connection on which a process holds its runs: their locks are its locks, and all that they write goes over it.
 
-A thread of its own waits for what is to be written, for requests to stop a run, and for the end of the connection. When
-this ends, the locks are gone, and another process may continue the runs: none of them is written any more.
+A thread of its own waits for writes, for requests to stop a run, and for the end of the connection. When this ends, the
+locks are gone, and another process may continue the runs: none of them is written any more.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import psycopg
 
 Result = TypeVar("Result")
-# The most that one statement has; what is more goes into the next one.
+# The most entries and characters of one statement; the rest goes into the next one.
 MOST_ENTRIES, MOST_CHARACTERS = 2000, 4_000_000
-# When the server drops a client that has vanished; and no limits that its administrator has set for others.
+# When the server drops a vanished client; and no limits set for others by its administrator.
 _SETTINGS = {
     "tcp_keepalives_idle": str(IDLE_S),
     "tcp_keepalives_interval": str(INTERVAL_S),
@@ -102,10 +102,10 @@ class Session:
         self._connection.add_notify_handler(lambda notice: self._hear(notice.payload))
         return serving
 
-    # -- what other threads call
+    # -- calls by other threads
 
     def claim(self, run_id: str, work: Callable[[psycopg.Connection[Any]], Result]) -> Result | None:
-        """Return what `work` returns, which takes the lock of a run, or None where it is not free.
+        """Return the result of `work`, which takes the lock of a run, or None where it is not free.
 
         Raises:
             RunRecordError: This process holds the run already, the connection is lost, or the server refuses.
@@ -199,7 +199,7 @@ class Session:
                 one.close()
 
     def _step(self, selector: selectors.BaseSelector) -> bool:
-        """Do what there is to do, or wait for it; return whether the session goes on."""
+        """Do the next work, or wait for it; return whether the session goes on."""
         taken = self._taken()
         if isinstance(taken, Call):
             self._do_call(taken)
@@ -264,7 +264,7 @@ class Session:
         answer(entries, errors)
 
     def _look(self) -> None:
-        """Read what the server has sent: requests to stop a run, or the end of the connection."""
+        """Read the server's notices: requests to stop a run, or the end of the connection."""
         import psycopg
 
         try:
@@ -288,7 +288,7 @@ class Session:
         return unusable(error, self._place, self._target.schema)
 
     def _lose(self, error: BaseException) -> RunRecordError:
-        """Refuse all that is and will be written, and tell the runs that they are not held any more."""
+        """Refuse all present and later writes, and tell the runs that they are not held any more."""
         lost = Unreachable(
             f"the connection to the store {self._place} is lost, and with it the hold on the runs of this process: "
             f"{words_of(error)}",

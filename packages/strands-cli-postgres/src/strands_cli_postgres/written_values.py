@@ -1,4 +1,4 @@
-"""What a row or a fact adds to a commit: its texts without secrets, and what a list of runs has of them."""
+"""The addition of a row or a fact to a commit: its texts without secrets, and its columns in a list of runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from strands_cli_postgres.commit import LISTED, LISTED_NUMBERS, RunChanges, effe
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """A row that is to be stored.
+    """A row to store.
 
     Attributes:
         row: The row without secrets.
-        large: The digest and the text of an output that is stored beside the row.
+        large: The digest and the text of an output stored beside the row.
     """
 
     row: Row
@@ -27,7 +27,7 @@ class RowChange:
     size: int
 
     def add(self, changes: RunChanges) -> None:
-        """Add it to what a commit stores of its run."""
+        """Add it to the changes of its run in a commit."""
         changes.add_effect(self.columns)
         if self.large is not None:
             digest, text = self.large
@@ -36,7 +36,7 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """Facts that are to be stored.
+    """Facts to store.
 
     Attributes:
         texts: Their JSON, by name.
@@ -49,14 +49,14 @@ class FactChange:
     size: int
 
     def add(self, changes: RunChanges) -> None:
-        """Add them to what a commit stores of their run."""
+        """Add them to the changes of their run in a commit."""
         changes.facts.update(self.texts)
         if self.is_listed:
             changes.listed = self.listed
 
 
 def row_change(row: Row, redactor: Redactor, position: int) -> RowChange:
-    """Return what stores a row.
+    """Return the change that stores a row.
 
     Raises:
         TypeError, ValueError, OverflowError, RecursionError: The row has a value that cannot be stored.
@@ -69,7 +69,7 @@ def row_change(row: Row, redactor: Redactor, position: int) -> RowChange:
 
 
 def _digest_of_large(output: str) -> str | None:
-    """Return the digest of an output that is stored beside its row; None for one that is stored in it."""
+    """Return the digest of an output stored beside its row; None for one stored in it."""
     if len(output) * 4 <= LARGE_OUTPUT_BYTES:
         return None
     encoded = output.encode()
@@ -77,7 +77,7 @@ def _digest_of_large(output: str) -> str | None:
 
 
 def fact_change(facts: Mapping[str, Any], redactor: Redactor, listed: Mapping[str, Any]) -> FactChange:
-    """Return what stores facts.
+    """Return the change that stores facts.
 
     Args:
         listed: The columns that the list of runs has so far.

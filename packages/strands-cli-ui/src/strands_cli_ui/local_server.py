@@ -18,9 +18,9 @@ from strands_cli_ui.ui_options import UiOptions
 if TYPE_CHECKING:
     import uvicorn
 
-# How many connections are accepted before others are read: so few that one which has sent its cookie is seen in time.
+# How many connections are accepted before others are read: so few that one with a sent cookie is seen in time.
 ACCEPTED_AT_ONCE = 16
-# How long requests that are being answered may still take at the end, in seconds.
+# How long requests under way may still take at the end, in seconds.
 GRACE_S = 2
 
 
@@ -29,7 +29,7 @@ async def serve(options: UiOptions, announce: Callable[[str], None]) -> None:
 
     Args:
         options: Where.
-        announce: Is given each address that admits a browser: the first one, and a new one after each that is used.
+        announce: Is given each address that admits a browser: the first one, and a new one after each used one.
 
     Raises:
         UsageError: It cannot be served there.
@@ -52,7 +52,7 @@ async def serve(options: UiOptions, announce: Callable[[str], None]) -> None:
 
 
 def _changes(options: UiOptions, topic: str) -> Changes:
-    """Return what notices changes of a run, or of the list of runs."""
+    """Return the watcher of changes of a run, or of the list of runs."""
     from strands_cli.api import Runs
 
     return RunsChanges(Runs(options.place).store, topic)

@@ -195,13 +195,13 @@ def _isolated(text: object) -> str:
 
 
 def _facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return names with values, which are HTML already, as a list; pairs with an empty value are left out."""
+    """Return names with values in HTML as a list; pairs with an empty value are left out."""
     rows = [f"<div><dt>{_escape(name)}</dt><dd>{value}</dd></div>" for name, value in pairs if value]
     return f'<dl class="facts">{"".join(rows)}</dl>' if rows else ""
 
 
 def _table(name: str, heads: Iterable[str], rows: str) -> str:
-    """Return a table of rows that are HTML already; one that is too wide is scrolled by itself."""
+    """Return a table of rows in HTML; one too wide is scrolled by itself."""
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{_escape(name)}"><table><thead><tr>{head}</tr>'

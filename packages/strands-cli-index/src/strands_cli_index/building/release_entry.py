@@ -1,4 +1,4 @@
-"""What an index states of one wheel: its tools, workflows, agents and skills, and the findings of the static check."""
+"""The document of one wheel in an index: its tools, workflows, agents and skills, and the static check's findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN = (
 
 
 def describe_wheel(wheel: WheelTree) -> dict[str, Any]:
-    """Return what the index states of a wheel besides its file, importing nothing; the same on every machine."""
+    """Return the index's document of a wheel besides its file, importing nothing; the same on every machine."""
     plugin = UnpackedPlugin(wheel.name, wheel.tree, wheel.dist_info, alone=True)
     own = plugin.records
     tools = [_tool(record, wheel) for record in own if _is_inside(record, wheel)]
@@ -101,7 +101,7 @@ def _files_of(wheel: WheelTree, value: str, group: str) -> list[str]:
 
 
 def _check(plugin: UnpackedPlugin) -> dict[str, Any]:
-    """Return what the static part of `plugin check` says, without this machine in it."""
+    """Return the findings of the static part of `plugin check`, without this machine in it."""
     findings = [_shown(finding, plugin.tree) for finding in check_unpacked(plugin.name, plugin.tree)]
     shown = sorted(findings, key=lambda one: tuple(map(str, one.values())))
     counts = {kind: sum(one["severity"] == kind for one in shown) for kind in ("error", "warning")}

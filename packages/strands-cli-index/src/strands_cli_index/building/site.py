@@ -54,7 +54,7 @@ def build_site(wheelhouse: Path, site: Path) -> Built:
         site: The folder to make, which is absent, empty or an index.
 
     Raises:
-        UsageError: A folder is not right, or the index would be larger than what is read of one.
+        UsageError: A folder is not right, or the index would be larger than the limit for reading one.
     """
     _require_folders(wheelhouse, site)
     made = site.with_name(f".{site.name}.{secrets.token_hex(8)}.partial")
@@ -96,7 +96,7 @@ def _is_index(site: Path) -> bool:
 
 
 def _collected(wheelhouse: Path, made: Path) -> tuple[dict[str, Any], list[Finding]]:
-    """Return the document of all wheels, and the findings about files that are left out."""
+    """Return the document of all wheels, and the findings about omitted files."""
     findings: list[Finding] = []
     entries: dict[tuple[str, str], dict[str, Any]] = {}
     files = sorted(path for path in wheelhouse.iterdir() if not path.name.startswith(".") and path.is_file())
@@ -162,14 +162,14 @@ def _add(path: Path, made: Path, entries: dict[tuple[str, str], dict[str, Any]])
 
 
 def _stated_publisher(wheel: Path, copy: Path) -> tuple[dict[str, Any], str | None, str | None]:
-    """Return the publisher of a wheel, the name of the file that proves it, which is copied too, and why it does not.
+    """Return the publisher of a wheel, the name of the file that proves it, copied too, and why it does not.
 
     Args:
         wheel: The wheel in its folder.
-        copy: Its copy in the site, which is what the publisher is verified for.
+        copy: Its copy in the site, for which the publisher is verified.
 
     Raises:
-        UnfitWheelError: What is beside the wheel does not fit it.
+        UnfitWheelError: A file beside the wheel does not fit it.
     """
     proof = provenance_beside(wheel)
     if proof is None:
@@ -199,7 +199,7 @@ def _require_version(wheel: WheelTree) -> None:
 
 
 def _order(entry: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what sorts releases by name, the newest version first."""
+    """Return the key that sorts releases by name, the newest version first."""
     from packaging.version import Version
 
     return entry["name"], _Reversed(Version(entry["version"])), entry["version"]
@@ -279,7 +279,7 @@ def _state(release: Mapping[str, Any]) -> str:
 
 
 def _replace(site: Path, made: Path) -> None:
-    """Put the new index in the place of the old one, which is there until then."""
+    """Put the new index in the place of the old one, which stays until then."""
     if not site.exists():
         made.rename(site)
         return

@@ -1,4 +1,4 @@
-"""A wheel as a folder of what is read from it: sources, manifests and metadata, within limits, and nothing else."""
+"""A wheel as a folder of its read files: sources, manifests and metadata, within limits, and nothing else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WheelTree:
         file: The name of its file.
         name: Normalised name of the distribution.
         version: The version that its metadata states.
-        tree: The folder with what is read, laid out as on `sys.path`; other files are empty.
+        tree: The folder with the read files, laid out as on `sys.path`; other files are empty.
         dist_info: Its `*.dist-info` in the tree.
         sha256: In hex.
         size: In bytes.
@@ -52,7 +52,7 @@ class WheelTree:
 
 
 def read_wheel(wheel: Path, copy: Path, tree: Path) -> WheelTree:
-    """Copy a wheel and unpack what is read of it from the copy, so that all of it is about the same bytes.
+    """Copy a wheel and unpack its read files from the copy, so that all of it is about the same bytes.
 
     Args:
         wheel: The file.

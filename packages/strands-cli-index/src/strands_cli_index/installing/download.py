@@ -20,17 +20,17 @@ _IMPORTED = ("purelib", "platlib")
 # Where installers put headers in a virtual environment, in a folder for each distribution.
 _HEADERS = ("include", "site", f"python{sys.version_info.major}.{sys.version_info.minor}")
 _REPORT = "do not install it; report it to its author"
-# What tells Python's own finders of a distribution: one wheel is one.
+# Names of metadata for Python's own finders of a distribution: one wheel is one.
 _METADATA = (".dist-info", ".egg-info", "egg-info", ".egg-link")
 _PROGRAM_FOLDERS = ("bin", "Scripts")
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A distribution that is not installed yet.
+    """A distribution before its installation.
 
     Attributes:
-        plugin: Its unpacked files, and what they would bring and change here.
+        plugin: Its unpacked files, with their parts and changes here.
         version: The version in its metadata.
         wheel: The wheel; None if the installer does not provide it (uv, by name).
         hashes: The hashes that the installed wheel must have.
@@ -159,7 +159,7 @@ def _extract(opened: zipfile.ZipFile, tree: Path) -> tuple[list[str], list[str]]
 
 
 def _fetched_by_uv(installer: PluginInstaller, folder: Path, tree: Path, rules: list[str]) -> Fetched:
-    """Have uv choose the version, list its hashes, and install it into a folder that is never imported from."""
+    """Have uv choose the version, list its hashes, and install it into a folder without imports."""
     target, uv = installer.target, installer.program
     path, chosen = folder / "asked.txt", folder / "chosen.txt"
     path.write_text(f"{target.requirement}\n", encoding="utf-8")
@@ -179,7 +179,7 @@ def _programs(tree: Path) -> tuple[str, ...]:
 
 
 def _described(tree: Path, wanted: str | None) -> tuple[str, str, Path]:
-    """Return the normalised name and the version of what is in a tree, and its `*.dist-info`."""
+    """Return the normalised name and the version of the distribution in a tree, and its `*.dist-info`."""
     records = [path for path in tree.iterdir() if path.name.lower().endswith(_METADATA)]
     name = read_header(records[0], "Name") if len(records) == 1 else None
     version = _version_of(records[0]) if len(records) == 1 else None
@@ -201,7 +201,7 @@ def install_fetched(fetched: Fetched, installer: PluginInstaller, folder: Path, 
 
     Args:
         folder: A folder for temporary files.
-        lacks: Whether a dependency is missing, which is then installed, too.
+        lacks: Whether a dependency is missing, and then installed, too.
 
     Raises:
         NotEquipped: The installer fails.

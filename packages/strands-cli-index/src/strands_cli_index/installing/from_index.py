@@ -48,10 +48,10 @@ def fetch_target(
     folder: Path,
     may_build: Callable[[str], bool],
 ) -> Fetched:
-    """Fetch what an installer is for: the release of an index, or what pip or uv gets.
+    """Fetch the target of an installer: the release of an index, or the wheel from pip or uv.
 
     Args:
-        release: What `release_for` has returned.
+        release: The result of `release_for`.
         folder: An empty folder.
         may_build: Called with the reason before a wheel is built, because a build runs unreviewed code.
 
@@ -82,7 +82,7 @@ def _fetch_release(release: Release, installer: PluginInstaller, folder: Path) -
 
 
 def _get(place: Place, file: IndexedFile, wheel: Path) -> str:
-    """Write the wheel, and beside it what proves its publisher; return where it came from."""
+    """Write the wheel, and beside it the proof of its publisher; return where it came from."""
     where, digest = _written(place, file.name, wheel, file.size)
     if digest != file.sha256:
         raise _untrue(f"its SHA-256 is {digest}, not {file.sha256}", where)

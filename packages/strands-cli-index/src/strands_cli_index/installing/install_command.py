@@ -89,7 +89,7 @@ def upgrade(
 
 
 class Installation:
-    """One installation: what a person asks for, and what is found out of it.
+    """One installation: a person's request, and the results.
 
     Args:
         what: NAME, NAME==1.2, a wheel, an archive, or a project folder.
@@ -97,7 +97,7 @@ class Installation:
         force: Whether a distribution without tools and hooks is accepted.
 
     Attributes:
-        known: What is found out; it is the JSON of a failure, too.
+        known: The results; they are the JSON of a failure, too.
     """
 
     def __init__(self, what: str, indexes: Sequence[str], *, yes: bool, force: bool, is_upgrade: bool) -> None:
@@ -121,7 +121,7 @@ class Installation:
         return ExitCode.OK
 
     def _install(self, installer: PluginInstaller) -> str:
-        """Install the distribution, and return what was done."""
+        """Install the distribution, and return the action in words."""
         from strands_cli_index.installing.download import install_fetched, require_same
         from strands_cli_index.installing.from_index import fetch_target, release_for
         from strands_cli_index.publishers.publisher_check import keep_publisher
@@ -164,7 +164,7 @@ class Installation:
         """Return who published the distribution.
 
         Raises:
-            Denied: What is offered proves that something is wrong.
+            Denied: The attestations prove a fault.
         """
         from strands_cli_index.publishers.publisher_check import check_fetched, wrong_publisher
 
@@ -176,7 +176,7 @@ class Installation:
         return attested
 
     def _previewed(self, fetched: Fetched, attested: Attested, installer: PluginInstaller) -> Preview:
-        """Show the preview, and refuse what must not be installed."""
+        """Show the preview, and refuse a forbidden installation."""
         from strands_cli_index.installing.preview import preview_of
         from strands_cli_index.publishers.publisher_check import publisher_words
 

@@ -1,4 +1,4 @@
-"""The preview of an installation: what a distribution brings and changes, and what policy says of its tools."""
+"""The preview of an installation: the parts and changes of a distribution, and policy on its tools."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class Preview:
         adoptable: The tools that could be adopted from it, where it declares nothing.
         requires: Other distributions that its metadata requires to be installed or changed.
         changes: How its tools, workflows and agents differ from the installed ones.
-        faults: What is wrong with it.
-        collisions: What it would replace or hide of others; it must not be installed then.
+        faults: Its faults. collisions: Files of others that it would replace or hide; it must not be installed then.
     """
 
     fetched: Fetched
@@ -57,7 +56,7 @@ class Preview:
         installer.require_one_allowed(self.fetched.name, [decision for _, decision in tools])
 
     def document(self) -> dict[str, Any]:
-        """Return what it adds to the JSON of an installation."""
+        """Return its part of the JSON of an installation."""
         plugin = self.fetched.plugin
         tools = [
             {
@@ -141,7 +140,7 @@ def preview_of(
 
 
 def _undeclared(plugin: UnpackedPlugin) -> list[ToolRecord]:
-    """Return the tools that could be adopted from a distribution, where the commands for that are installed."""
+    """Return the tools that could be adopted from a distribution, if the commands for that are installed."""
     try:
         from strands_cli_dev import adoptable_tools
     except ImportError:

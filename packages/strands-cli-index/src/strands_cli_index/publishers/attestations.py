@@ -21,7 +21,7 @@ _GITHUB, _GITLAB = "https://token.actions.githubusercontent.com", "https://gitla
 _GOOGLE, _CIRCLECI = "https://accounts.google.com", "https://oidc.circleci.com"
 _PROJECTS = "https://circleci.com/api/v2/projects/"
 _MAX_REASON = 200
-# What the library puts before each reason.
+# The library's text before each reason.
 _PREFIX = "Verification failed: "
 
 
@@ -70,7 +70,7 @@ def attested_by(raw: bytes, name: str, digest: str) -> Attested:
 
 @contextlib.contextmanager
 def _quiet_sigstore() -> Iterator[None]:
-    """Keep sigstore's warning that it is offline off the terminal; what it finds is in its exceptions."""
+    """Keep sigstore's warning that it is offline off the terminal; its results are in its exceptions."""
     logger = logging.getLogger("sigstore")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -97,7 +97,7 @@ def _signer(stated: Mapping[str, Any] | None, attestation: dict[str, Any], file:
         read.verify(identity, file, offline=True)
     except AttestationError as error:
         raise _RefusedError(_plain(error).removeprefix(_PREFIX)) from None
-    if stated is not None:  # what is reported must be what was verified, word for word
+    if stated is not None:  # the reported publisher must be the verified one, word for word
         read.verify(TypeAdapter(Stated).validate_python(by_certificate), file, offline=True)
     return signer
 

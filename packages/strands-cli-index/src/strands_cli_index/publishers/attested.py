@@ -13,11 +13,11 @@ Status = Literal["verified", "unverified", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Attested:
-    """What is known of the publisher of a file.
+    """The known facts of a file's publisher.
 
     Attributes:
-        status: `verified`; `unverified` (nothing is offered, or nothing can be verified here); `wrong` (what is
-            offered does not fit the file, is damaged, or is signed by another).
+        status: `verified`; `unverified` (nothing is offered, or nothing can be verified here); `wrong` (the offer does
+            not fit the file, is damaged, or is signed by another).
         publisher: The publisher, of a verified file only.
         reason: Why it is not verified; empty if it is. It may have text of the index: print it as foreign text.
     """
@@ -42,5 +42,5 @@ def unverified(reason: str) -> Attested:
 
 
 def wrong(reason: str) -> Attested:
-    """Return the result for a file whose attestations do not prove what they say."""
+    """Return the result for a file whose attestations do not prove their claim."""
     return Attested("wrong", None, reason)

@@ -1,4 +1,4 @@
-"""The provenance that indexes offer for a file, and what it proves."""
+"""The provenance that indexes offer for a file, and the proved publisher."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def attested_by_indexes(
         name: The normalised name of the distribution.
         files: The name and the SHA-256 (hexadecimal) of the file; an empty name is any wheel with this digest.
         settings: The indexes, each asked for its list of files and for one provenance document.
-        limits: What the answers of an index may cost, if not the usual.
+        limits: The limits of an index's answers, if not the usual.
     """
     if find_spec("pypi_attestations") is None:
         return unverified(EXTRA)
@@ -99,14 +99,14 @@ def _json_offers(content: bytes) -> Iterator[tuple[str, str, str | None]]:
 
 
 class _Links(HTMLParser):
-    """The files of a list that is written as HTML (PEP 503), with `data-provenance` (PEP 740)."""
+    """The files of a list in HTML (PEP 503), with `data-provenance` (PEP 740)."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[tuple[str, str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Add the file of a link that has its digest."""
+        """Add the file of a link with its digest."""
         named = dict(attrs)
         path, _, digest = (named.get("href") or "").partition("#sha256=")
         if tag == "a" and digest:

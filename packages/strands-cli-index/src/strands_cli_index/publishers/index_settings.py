@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from strands_cli.api import PluginInstaller, StrandsCliError
 
 MAX_INDEXES = 10
-# What both installers say of themselves in their help; no address of an index is written here.
+# The line about the default index in the help of both installers; no address of an index is written here.
 _DEFAULT = re.compile(r"default:?\s+<?(https://[^\s<>()]+)")
 _PIP_SECTIONS = (":env:", "wheel", "global")
 _TRUE = ("1", "true", "yes", "on")

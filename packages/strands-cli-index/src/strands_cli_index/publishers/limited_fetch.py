@@ -34,7 +34,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a document may cost: bytes, and seconds from the request to the last byte."""
+    """The limits of a document: bytes, and seconds from the request to the last byte."""
 
     bytes: int
     seconds: float = SECONDS
@@ -53,7 +53,7 @@ def fetch_limited(url: str, accept: str, limits: Limits, authorities: str | None
     Args:
         url: `http` or `https`; a name and password in it are sent as basic authorisation to this host only.
         accept: The value of the header `Accept`.
-        limits: What it may cost.
+        limits: Its limits.
         authorities: A file of certificates to use in place of the system's.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Read what is offered about a file, a provenance document or one attestation, without believing it."""
+"""Read the offer about a file, a provenance document or one attestation, without believing it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_provenance(raw: bytes) -> list[tuple[dict[str, Any] | None, list[dict[s
     A file with one attestation is a bundle that states no publisher (None).
 
     Raises:
-        ProvenanceError: It is not such a document, or larger than what is read.
+        ProvenanceError: It is not such a document, or larger than the limit.
     """
     document = _parsed(raw)
     if "attestation_bundles" not in document:
@@ -56,7 +56,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; two readers could take two different values of a name that is there twice."""
+    """Return an object; two readers could take two different values of a name that occurs twice."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ProvenanceError("an object has a name twice")
@@ -88,7 +88,7 @@ def _bundles(value: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def _require_plain(attestation: dict[str, Any]) -> None:
-    """Require that what is encoded in Base64 has one spelling; lenient readers skip characters that are not of it."""
+    """Require one spelling of the Base64 texts; lenient readers skip characters outside of it."""
     material, envelope = attestation.get("verification_material"), attestation.get("envelope")
     if not isinstance(material, dict) or not isinstance(envelope, dict):
         raise ProvenanceError("an attestation of it has no envelope or no certificate")

@@ -1,4 +1,4 @@
-"""Check who published what is about to be installed, or is installed, and keep the answer for policy and lock."""
+"""Check who published a distribution before or after its installation, and keep the answer for policy and lock."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _WIDTH = 4_000
 
 
 def check_fetched(fetched: Fetched, installer: PluginInstaller) -> Attested:
-    """Return who published a distribution that is not installed yet.
+    """Return who published a distribution before its installation.
 
-    What lies beside the wheel counts first: a folder or a plugin index has it there. Otherwise the package indexes of
-    the installer are asked, for what came from one.
+    A proof beside the wheel counts first: a folder or a plugin index has it there. Otherwise the package indexes of the
+    installer are asked, for a wheel from one.
     """
     if fetched.wheel is not None and provenance_beside(fetched.wheel) is not None:
         return attested_beside(fetched.wheel)
@@ -68,8 +68,8 @@ def keep_publisher(fetched: Fetched, attested: Attested) -> None:
 def check_installed(name: str) -> Attested:
     """Return who published an installed distribution, and keep the answer.
 
-    Its wheel is fetched again, because a signature is about the file and not about what an installer made of it. The
-    answer counts if that wheel lists the very files that RECORD lists here.
+    Its wheel is fetched again, because a signature is about the file and not about its installed form. The answer
+    counts if that wheel lists the very files that RECORD lists here.
 
     Raises:
         ArtifactError: The answer cannot be stored.
@@ -113,7 +113,7 @@ def _ask_again(name: str, version: str, installer: PluginInstaller) -> Attested:
 
 
 def wrong_publisher(name: str, attested: Attested) -> Finding:
-    """Return the finding about a publisher that is not proved by what is offered."""
+    """Return the finding about a publisher that the offer does not prove."""
     message = f"the publisher of '{name}' is not proved: {one_line(attested.reason, _WIDTH)}"
     return Finding(PUBLISHER_WRONG, message, None, _REPORT)
 

@@ -1,4 +1,4 @@
-"""The command `plugin publisher`: ask the indexes again who published what is installed."""
+"""The command `plugin publisher`: ask the indexes again who published installed distributions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def publisher(
 ) -> int:
     """Ask the index again who published installed plugins, and keep the answer; exit 21 if a proof is wrong.
 
-    Their wheels are fetched again and their attestations verified. `plugin verify` shows what was kept.
+    Their wheels are fetched again and their attestations verified. `plugin verify` shows the kept answers.
 
     Example: strands plugin publisher strands-tool-calculator
     """

@@ -24,7 +24,7 @@ class Part:
     Attributes:
         raw: Its contents.
         file: Its path or address.
-        remark: Why it may be old; None if it is what the index has now.
+        remark: Why it may be old; None if it is the present one.
     """
 
     raw: bytes
@@ -92,7 +92,7 @@ def _read_copy(copy: Path | None) -> tuple[str | None, bytes | None]:
 
 
 def _may_be_index(raw: bytes) -> bool:
-    """Return whether a file looks whole: a name for its kind, and the end that is written last."""
+    """Return whether a file looks whole: a name for its kind, and the end, written last."""
     return KIND.encode() in raw and raw.rstrip().endswith(b"}")
 
 

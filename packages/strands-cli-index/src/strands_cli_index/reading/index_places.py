@@ -85,7 +85,7 @@ def configured_places(config: Path | None = None) -> tuple[Place, ...]:
 
 
 def _fault_of(text: str) -> tuple[str, str] | None:
-    """Return what is wrong with the text of an index and how to correct it; None if nothing is."""
+    """Return the fault of the text of an index and the correction; None without a fault."""
     if not text.strip() or text.startswith("-") or not text.isprintable():
         return "it is neither a folder nor an address", _FIX
     if "://" not in text:

@@ -77,10 +77,10 @@ class Release:
 
 
 def find_release(name: str, specifier: str, places: Sequence[Place]) -> Release | None:
-    """Return the newest release of a distribution that fits, in the first index that has the distribution.
+    """Return the newest fitting release of a distribution, in the first index with the distribution.
 
-    An index further back is not asked for a newer version: otherwise anyone who can publish there could replace what a
-    company keeps in its own. Each of them is read all the same, to compare what they state.
+    An index further back is not asked for a newer version: otherwise anyone who can publish there could replace the
+    releases in a company's own. Each of them is read all the same, to compare their statements.
 
     Args:
         specifier: A PEP 440 specifier, or empty.

@@ -1,4 +1,4 @@
-"""`search.jsonl`: one line of JSON for each release, of which a search parses only those that have the words."""
+"""`search.jsonl`: one line of JSON for each release, of which a search parses only those with the words."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class SearchLine:
         summary: One line about it; may be empty.
         tools: Name, description and permissions of each tool.
         packaged: Names of its workflows, agents and skills, by group.
-        publisher: What the index states: `github:acme/tools`, or empty for unverified.
-        check: What the static check found, as a phrase.
+        publisher: The one in the index: `github:acme/tools`, or empty for unverified. check: The result of the static
+            check, as a phrase.
         to_adopt: Whether it declares none of its tools, so that they have to be adopted.
     """
 
@@ -69,7 +69,7 @@ def find_lines(raw: bytes, words: Sequence[str], file: str) -> list[SearchLine]:
         file: Its path or address, for findings.
 
     Raises:
-        InvalidInput: It is not the file of an index, or a line that has the words is not right.
+        InvalidInput: It is not the file of an index, or a line with the words is faulty.
     """
     folded = [word.casefold() for word in words if word.strip()]
     # As JSON has them: a word may contain a quote or a backslash.

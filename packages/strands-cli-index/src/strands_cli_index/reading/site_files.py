@@ -32,7 +32,7 @@ WHEELS = "wheels"
 # The endings of the files beside a wheel that prove its publisher.
 PROOFS = (".provenance", ".publish.attestation")
 MAX_BYTES = 20_000_000
-# A wheel with a model in it is large; this is the most that is downloaded.
+# A wheel with a model in it is large; this is the most to download.
 MAX_WHEEL_BYTES = 2_000_000_000
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -59,7 +59,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def require_format(document: Any, where: Where) -> None:
-    """Check that a document is that of an index, in a format that is read.
+    """Check that a document is that of an index, in a known format.
 
     Raises:
         InvalidInput: It is not.

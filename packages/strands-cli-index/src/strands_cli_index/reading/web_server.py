@@ -29,7 +29,7 @@ _BLOCK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a server has answered; `raw` is None where the copy with the given tag is still the newest."""
+    """A server's answer; `raw` is None where the copy with the given tag is still the newest."""
 
     raw: bytes | None
     etag: str | None
@@ -39,7 +39,7 @@ def fetch(url: str, limit: int, etag: str | None = None, seconds: float = SECOND
     """Return a file of at most `limit` bytes.
 
     Args:
-        etag: The tag of the copy that there is; a server that has the same one sends no file.
+        etag: The tag of the present copy; a server with the same one sends no file.
         seconds: How long it takes at most.
 
     Raises:
@@ -71,7 +71,7 @@ def _both(stream: IO[bytes], digest: Any, block: bytes) -> None:
 
 
 def _in_time(work: Callable[[float], dict[str, str] | None], url: str, seconds: float) -> dict[str, str] | None:
-    """Do the work in a thread that is given up when the time is over: a server can send its head a byte a minute."""
+    """Do the work in a thread that is given up when the time is over: a server can send its head slowly."""
     future: Future[dict[str, str] | None] = Future()
 
     def run() -> None:
@@ -101,7 +101,7 @@ def unreachable(place: str, reason: str) -> NotEquipped:
 
 
 class _SameServer(urllib.request.HTTPRedirectHandler):
-    """Follows redirects that stay at the server, since another one is not what a person has named."""
+    """Follows redirects that stay at the server, since a person has named no other one."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from strands_cli_migrate.earlier.tokens import Edit, Template, Token, literal
 
-# What is written for a filter that a template names in a text, as in `map('truncate', 5)`.
+# The replacement of a filter that a template names in a text, as in `map('truncate', 5)`.
 NAMED_FILTERS = ("truncate", "regex_search")
 
 
 def filter_edits(template: Template) -> Iterator[Edit]:
-    """Yield what to write for the filters of a template.
+    """Yield the edits for the filters of a template.
 
     `truncate` cut at any character; `regex_search` gave the first group of a match in any case of letters, and an empty
     text where there was no match or no group.
@@ -26,7 +26,7 @@ def filter_edits(template: Template) -> Iterator[Edit]:
 
 
 def _truncate_edits(template: Template, place: int) -> Iterator[Edit]:
-    """Yield what keeps the length of the text and lets the cut be anywhere; other arguments had no effect."""
+    """Yield the edits that keep the length of the text and let the cut be anywhere; other arguments had no effect."""
     word, found = template.tokens[place], template.arguments(place)
     if found is None or not found[0]:
         yield Edit(word.end, word.end if found is None else template.tokens[found[1]].end, "(255, true)")
@@ -48,7 +48,7 @@ def _truncate_edits(template: Template, place: int) -> Iterator[Edit]:
 
 
 def is_unclear(template: Template) -> bool:
-    """Return whether a search has a pattern that is known only in the run, so that it may have no group."""
+    """Return whether a search has a pattern known only in the run, so that it may have no group."""
     searches = [place for place in template.filters() if template.tokens[place].text == "regex_search"]
     found = [template.arguments(search) for search in searches]
     return any(one is not None and len(one[0]) == 1 and literal(_value(one[0][0])) is None for one in found)
@@ -71,14 +71,14 @@ def _value(argument: Sequence[Token]) -> Sequence[Token]:
 def _search_edits(pattern: Sequence[Token], closing: Token) -> Iterator[Edit]:
     value = literal(_value(pattern))
     if value is not None and _groups(value) == 0:
-        # An empty group is what the search then gives.
+        # An empty group is then the result of the search.
         last = pattern[-1]
         yield Edit(last.end - 1, last.end - 1, "()")
     yield Edit(closing.start, closing.end, ", ignorecase=true) | default('', true)")
 
 
 def _groups(pattern: str) -> int | None:
-    """Return how many groups a pattern has; None for one that is not a regular expression."""
+    """Return how many groups a pattern has; None for an invalid one."""
     try:
         return re.compile(pattern).groups
     except (re.error, RecursionError, OverflowError):

@@ -46,7 +46,7 @@ def let_defaults_count(document: dict[str, Any], places: dict[str, str]) -> None
 
 
 def write_texts(document: dict[str, Any]) -> None:
-    """Write a number or a boolean for an input that is a text as the text that it was: `1.10` was 1.1."""
+    """Write a number or a boolean for an input of text as the text that it was: `1.10` was 1.1."""
     inputs = mapping(document.get("inputs"))
     values, texts = inputs.get("values"), set[str]()
     for part in ("required", "optional"):

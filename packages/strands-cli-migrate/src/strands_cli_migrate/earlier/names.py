@@ -26,7 +26,7 @@ _OF_LISTS = frozenset(
 
 
 def names_at_end(pattern: Mapping[str, Any], inputs: frozenset[str]) -> dict[str, str]:
-    """Return what to write for the names that a pattern had at the end; an input of such a name means the input."""
+    """Return the replacements of a pattern's names at the end; an input of such a name means the input."""
     kind, config = pattern.get("type"), mapping(pattern.get("config"))
     names = {"cumulative_tokens": "run.usage.total_tokens"}
     if kind == "graph":
@@ -50,10 +50,10 @@ def _is_number(value: Any) -> bool:
 
 
 def name_edits(template: Template, names: Mapping[str, str], *, has_drafts: bool) -> Iterator[Edit]:
-    """Yield what to write for names in the path or the text of an artifact.
+    """Yield the edits for names in the path or the text of an artifact.
 
     Args:
-        names: What to write for each.
+        names: The replacement of each.
         has_drafts: Whether the pattern writes drafts, whose `iterations` also were their number, and has `history`.
     """
     needs_history = False
@@ -89,7 +89,7 @@ def _is_counted(template: Template, place: int, first: int) -> bool:
 
 
 def draft_edits(template: Template) -> Iterator[Edit]:
-    """Yield what to write for `iteration` in the message for a draft: it was the number of that draft."""
+    """Yield the edits for `iteration` in the message for a draft: it was the number of that draft."""
     for name in template.free_names():
         word = template.tokens[name]
         if word.text == "iteration":

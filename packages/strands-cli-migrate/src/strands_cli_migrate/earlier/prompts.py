@@ -9,7 +9,7 @@ from strands_cli_migrate.earlier.steps import Names, steps_in
 from strands_cli_migrate.earlier.tokens import Template
 from strands_cli_migrate.earlier.values import mapping
 
-# How many names nothing defines in a prompt that is about templates.
+# The most undefined names in a prompt about templates.
 _MANY = 3
 _END = "{% endraw %}"
 
@@ -31,7 +31,7 @@ def _names_at(step: Mapping[str, Any], names: Names) -> Names:
 
 
 def _is_known(path: tuple[str | int, ...], names: Names) -> bool:
-    """Return whether a path leads to something; what a result has is not looked at."""
+    """Return whether a path leads to something; the fields of a result are not looked at."""
     if path[0] not in names:
         return False
     known = names[str(path[0])]
@@ -43,5 +43,5 @@ def _is_known(path: tuple[str | int, ...], names: Names) -> bool:
 
 
 def as_text(prompt: str) -> str:
-    """Return the template that is this text."""
+    """Return the template of this text."""
     return f"{{% raw %}}{prompt}{_END}"

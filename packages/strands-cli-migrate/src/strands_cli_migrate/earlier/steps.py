@@ -10,7 +10,7 @@ from strands_cli_migrate.earlier.values import items, mapping, token
 # The names of a step: for each name its keys, a number of items, or None where anything is known.
 Names = Mapping[str, "set[str] | int | None"]
 CONFIG = "/pattern/config"
-# Names of the message to the agent of an orchestrator, of its workers, and of what follows them.
+# Names of the message to the agent of an orchestrator, of its workers, and of the later steps.
 _OF_WORK = ("workers", "subtasks", "num_workers", "worker_count", "round_count", "task_count", "reduce_response")
 _WORK = dict.fromkeys((*_OF_WORK, "orchestrator_response", "last_response", "hitl_response"))
 _JUDGED = dict.fromkeys(("draft", "iteration", "evaluation"))

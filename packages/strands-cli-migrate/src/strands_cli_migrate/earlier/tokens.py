@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 _TRACE = re.compile(r"(\{[{%][^}]*?)\$TRACE\b")
-# What ends a list of targets: `{% set a = 1 %}`, `{% for a in b %}`.
+# The word after a list of targets: `{% set a = 1 %}`, `{% for a in b %}`.
 _TARGETS_END = {"set": "=", "for": "in"}
 _TESTS = ("is", "not")
 
@@ -169,7 +169,7 @@ def _prepared(text: str, *, is_condition: bool) -> str:
 
 @cache
 def _environment() -> Any:
-    from jinja2 import Environment  # most workflows have nothing that is read by words
+    from jinja2 import Environment  # most workflows have nothing to read by words
 
     return Environment(keep_trailing_newline=True, autoescape=False)  # noqa: S701 - nothing is rendered
 

@@ -1,4 +1,4 @@
-"""The translation of a document of the earlier format: what it meant is written in fields of the present format.
+"""The translation of a document of the earlier format: its meaning, written in fields of the present format.
 
 Nothing is read but the document. Each part below is one difference; `docs/how-to/migrate.md` has all of them.
 """
@@ -60,11 +60,11 @@ def earlier(document: dict[str, Any]) -> Translation:
 
 
 class _Translator:
-    """Changes one document into what it means.
+    """Changes one document into its meaning.
 
     Attributes:
-        value: The document, which is changed in place.
-        problems: What the present format cannot say, or what a person should look at.
+        value: The document, changed in place. problems: Parts without a form in the present format, or for a person to
+            look at.
         places: For a pointer of the new document, the one in the old that it comes from.
     """
 
@@ -123,7 +123,7 @@ class _Translator:
             retrieval.setdefault("replaces_tools", True)
 
     def _about(self) -> str:
-        """Return what ended each system prompt."""
+        """Return the end of each system prompt."""
         budgets = mapping(mapping(self.value.get("runtime")).get("budgets"))
         limits = [(name, budgets.get(name)) for name in (*_BUDGETS, "warn_threshold")]
         tags = [str(tag) for tag in items(self.value.get("tags"))]
@@ -137,7 +137,7 @@ class _Translator:
         return "\n".join(["# Runtime Context", *(f"- {name}: {text}" for name, text in parts.items() if text)])
 
     def _inputs(self) -> None:
-        """Texts stayed texts, what was not given was not defined, and what was not declared was accepted."""
+        """Texts stayed texts, absent inputs were not defined, and undeclared ones were accepted."""
         write_texts(self.value)
         let_defaults_count(self.value, self.places)
         self._set("inputs", allow_undeclared=True)
@@ -200,7 +200,7 @@ class _Translator:
             self._set("outputs", plain_paths=True)
 
     def _rendering(self) -> None:
-        """What was done had the status `success`, and no text had control characters."""
+        """A finished step had the status `success`, and no text had control characters."""
         self._set("rendering", control_characters="remove")
         in_files = any("$ref" in mapping(agent) for agent in self.agents.values())
         if in_files or any(_shows_status(Template(text, is_condition=cond)) for *_, text, cond in self._texts()):
@@ -238,7 +238,7 @@ class _Translator:
             holder[key] = edit(lambda _one: iter(()), text) if "$TRACE" in text else text
 
     def _look_at(self, template: Template, pointer: str) -> None:
-        """Report filters that are used in a way which cannot be written otherwise."""
+        """Report uses of filters that cannot be written otherwise."""
         if is_unclear(template):
             message = "`regex_search` gave an empty text for a pattern without a group, and now gives the match"
             self._report(message, pointer, "put a part of the pattern into brackets")
@@ -297,7 +297,7 @@ def _may_describe_an_object(schema: Any) -> bool:
 
 
 def _escaped(text: str) -> str:
-    """Return the template that is this text."""
+    """Return the template of this text."""
     return as_text(text) if any(mark in text for mark in ("{{", "{%", "{#")) else text
 
 
@@ -320,7 +320,7 @@ def _is_plain(path: str) -> bool:
 
 
 def _shows_status(template: Template) -> bool:
-    """Return whether a template reads a status, or a whole result, which has one."""
+    """Return whether a template reads a status, or a whole result with one."""
     for name in template.free_names():
         path, _ = template.path(name)
         if path[0] in _RESULTS and not _STATUSLESS & {*path[1:]}:

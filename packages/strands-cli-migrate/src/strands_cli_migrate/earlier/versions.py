@@ -1,4 +1,4 @@
-"""What the version of a file means: the earlier program took every number and text, also the present one."""
+"""The meaning of a file's version: the earlier program took every number and text, also the present one."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ _WORDS = re.compile(
 
 
 def version_problem(document: dict[str, Any]) -> FormatProblem | None:
-    """Return why a file may not mean what an earlier strands-cli did; None where nothing speaks against it.
+    """Return why a file may not have its meaning for an earlier strands-cli; None where nothing speaks against it.
 
     The earlier program accepted later versions than the present one too, which may be typos, or of a program to come.
-    What the file has decides; where that decides nothing, a person does.
+    The content of the file decides; where that decides nothing, a person does.
     """
     version, is_later = document.get("version"), is_later_version(document.get("version"))
     fields = [*_FIELDS, *(_LATER_FIELDS if is_later else ())]
@@ -88,7 +88,7 @@ def is_later_version(version: object) -> bool:
 
 
 def _places(part: Any, names: list[str], pointer: str) -> Iterator[str]:
-    """Yield the pointers of what a path leads to."""
+    """Yield the pointers of a path's targets."""
     if not names:
         yield pointer
         return
@@ -99,7 +99,7 @@ def _places(part: Any, names: list[str], pointer: str) -> Iterator[str]:
 
 
 def _signs(document: dict[str, Any]) -> Iterator[bool]:
-    """Yield what only an earlier strands-cli had."""
+    """Yield whether parts are there that only an earlier strands-cli had."""
     for entry in items(mapping(document.get("tools")).get("python")):
         yield "callable" in mapping(entry) or (isinstance(entry, str) and entry.startswith(_MODULES))
     for part in ("pattern", "outputs", "agents"):

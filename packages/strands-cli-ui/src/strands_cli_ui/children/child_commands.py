@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-# The end of what a child writes to stderr that a page shows, in bytes.
+# The end of a child's stderr that a page shows, in bytes.
 SHOWN = 20_000
-# The most children that are remembered after their end.
+# The most children remembered after their end.
 KEPT = 200
 
 

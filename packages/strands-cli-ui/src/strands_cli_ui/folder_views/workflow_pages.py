@@ -150,7 +150,7 @@ def _start(preview: WorkflowPreview, name: str, request: Any) -> str:
 
 
 def _field(name: str, spec: InputSpec, *, is_required: bool) -> str:
-    """Return the field of an input; one that is left empty has its default."""
+    """Return the field of an input; an empty one has its default."""
     default = "" if spec.default is None else _text(spec.default)
     about = f' <span class="soft">{escape(spec.description)}</span>' if spec.description else ""
     default_note = f' <span class="soft">default: {escape(shortened(default, 80))}</span>' if default else ""
@@ -198,7 +198,7 @@ def inputs_of(spec: Mapping[str, InputSpec], fields: Mapping[str, list[str]]) ->
     return values, faults
 
 
-# The most files of a folder that are looked at.
+# The most files of a folder to look at.
 FILES = 300
 
 

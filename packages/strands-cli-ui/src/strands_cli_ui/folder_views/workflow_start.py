@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from strands_cli.api import WorkflowPreview
 
 _CHANGED = "The workflow, or what it starts and opens, has changed since this page was made: read it again."
-# Among so many of the newest runs is one that has just been started.
+# Among so many of the newest runs is one just started.
 NEWEST = 50
 
 

@@ -16,7 +16,7 @@ def form(request: Any, action: str, inner: str, *, hidden: Mapping[str, str] | N
         request: The request whose page has the form.
         action: Where it is sent.
         inner: The HTML of its fields and buttons.
-        hidden: Further fields that are not shown.
+        hidden: Further fields, not shown.
     """
     fields = {"csrf": request.scope["session"].csrf, **(hidden or {})}
     kept = "".join(

@@ -27,7 +27,7 @@ def script() -> str:
 
 
 def has_address(name: str) -> bool:
-    """Return whether a page can be named by this; a file name that is not UTF-8 cannot be in an address."""
+    """Return whether a page can be named by this; a file name in another encoding than UTF-8 fits no address."""
     return not any("\ud800" <= char <= "\udfff" for char in name)
 
 

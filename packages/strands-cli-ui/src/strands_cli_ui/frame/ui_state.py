@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     View = Callable[["Ui", Any], Response]
 
 
-# How many runs are kept; what is read of one of 2,000 rows takes some megabytes.
+# How many runs are kept; the read parts of one of 2,000 rows take some megabytes.
 MOST = 8
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.api import EffectSummary, RunStatus, RunSummary, Usage
 
-# What the rows of each kind have in their detail that a person may compare.
+# The details in the rows of each kind that a person may compare.
 _DETAIL: Mapping[str, Sequence[str]] = {
     "model": ("model", "request"),
     "tool": ("decision", "rule", "arguments", "called_with"),
@@ -199,12 +199,12 @@ def _changes(
     if before is None or after is None:
         yield Change(key, kind, "effect", *(effect and _first_words(effect) for effect in both))
         return
-    # What is equal as it is stored need not be decoded further: most of two long runs.
+    # Outputs that are equal as stored need not be decoded further: most of two long runs.
     is_equal = before.row.status == after.row.status and before.whole == after.whole
     first, second = (dict(_facts(effect, with_output=not is_equal)) for effect in both if effect)
     for what in dict.fromkeys([*first, *second]):
         values = (first.get(what), second.get(what))
-        # What is not done has no answer: that it is not done says so.
+        # An unfinished effect has no answer: its status says so.
         is_told = before.row.status == after.row.status or what in ("status", "error") or None not in values
         if is_told and not same(*values):
             yield Change(key, kind, what, *values)

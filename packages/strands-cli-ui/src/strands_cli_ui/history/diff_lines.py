@@ -13,7 +13,7 @@ from strands_cli_ui.history.command_parts import iso_time, one_line
 if TYPE_CHECKING:
     from strands_cli_ui.history.diff import Change, Pair, RunDiff, RunSide
 
-# What a terminal can show at once; `--json` has everything.
+# The most that a terminal can show at once; `--json` has everything.
 MOST_EFFECTS = 40
 MOST_LINES = 12
 WIDTH = 160

@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.api import EffectSummary, OpenedRun, RunRecordError, Runs, StoredRun, counted
 
-# How much of a line is shown around what was found.
+# How much of a line is shown around the match.
 BEFORE, AFTER = 40, 100
 
 
@@ -21,7 +21,7 @@ class Hit:
         run: The id of the run.
         key: The key of the effect; empty for the run itself.
         where: The part of it: `input NAME`, `request`, `answer`, `arguments`, `result`, `error`, ...
-        line: The first line that has the text, cut around it; as it was stored, so it may have control characters.
+        line: The first line with the text, cut around it; as stored, so it may have control characters.
     """
 
     run: str
@@ -39,7 +39,7 @@ class UnreadRun:
 
 
 class _Wanted:
-    """The text that is looked for, upper and lower case being the same."""
+    """The wanted text, upper and lower case being the same."""
 
     def __init__(self, text: str) -> None:
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
@@ -54,7 +54,7 @@ class _Wanted:
 
 
 def search(runs: Runs, chosen: Sequence[StoredRun], text: str) -> Iterator[Hit | UnreadRun]:
-    """Yield each part of these runs that has a text, upper and lower case being the same.
+    """Yield each part of these runs with a text, upper and lower case being the same.
 
     One effect is in memory at a time, with the rows that the store has read ahead.
     """
@@ -87,7 +87,7 @@ def _in_run(run: StoredRun, opened: OpenedRun, wanted: _Wanted) -> Iterator[Hit 
 
 
 def damaged_rows(run: StoredRun, number: int) -> str:
-    """Return the problem of a run that has so many damaged rows."""
+    """Return the problem of a run with so many damaged rows."""
     return f"the journal in {run.record} has {counted(number, 'damaged row')}; what can be read of them is used"
 
 
@@ -145,7 +145,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _line_around(text: str, start: int, end: int) -> str:
-    """Return the line that has the place, cut around it."""
+    """Return the line of the place, cut around it."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", end)
     last = len(text) if last == -1 else last

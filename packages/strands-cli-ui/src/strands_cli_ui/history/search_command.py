@@ -64,11 +64,11 @@ def _hits(
     problems: list[str],
     show: Callable[[str], None] | None,
 ) -> tuple[list[Hit], bool]:
-    """Return the first places that have the text, and whether there are more; show each when it is found."""
+    """Return the first places with the text, and whether there are more; show each when it is found."""
     from strands_cli_ui.history.search import UnreadRun, search
 
     hits: list[Hit] = []
-    lines: dict[str, list[str]] = {}  # by run, those that are shown: an answer is in a request, a step and a result too
+    lines: dict[str, list[str]] = {}  # by run, the shown ones: an answer is in a request, a step and a result too
     for hit in search(runs, chosen, text):
         if isinstance(hit, UnreadRun):
             problems.append(hit.problem)

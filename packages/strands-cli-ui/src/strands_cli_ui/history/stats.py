@@ -28,7 +28,7 @@ class Stats:
         p50_s: The median of the seconds that those runs, calls or steps took; None where there is none.
         p95_s: The seconds that 95 of 100 did not exceed.
         known_cost: In US dollars, of the calls with a known cost.
-        unpriced: How many model calls have a cost that is not known.
+        unpriced: How many model calls have an unknown cost.
         worst_tool: The tool that failed most often, how often, and of how many calls; None where none failed.
     """
 

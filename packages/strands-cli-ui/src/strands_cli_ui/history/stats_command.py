@@ -35,7 +35,7 @@ class By(StrEnum):
     DAY = "day"
 
 
-# What succeeds, fails and takes time in a group.
+# The noun of the counted things in a group: those that succeed, fail and take time.
 _UNITS = {By.MODEL: "calls", By.TOOL: "calls", By.AGENT: "steps"}
 
 

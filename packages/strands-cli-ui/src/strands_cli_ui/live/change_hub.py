@@ -15,12 +15,12 @@ from strands_cli.api import RunStore, StrandsCliError
 STREAMS = 64
 # The shortest time between two looks, in seconds.
 SHORTEST_S = 0.25
-# Between two looks passes this many times what one look, or the pages made after it, have cost: 3 % of a CPU.
+# Between two looks passes this many times the cost of one look, or of the pages made after it: 3 % of a CPU.
 SHARE = 33
 
 
 class Changes(Protocol):
-    """A run, or the list of runs, that is polled."""
+    """A run, or the list of runs, under polling."""
 
     def changed(self) -> bool:
         """Return whether something has changed since the last call."""
@@ -45,7 +45,7 @@ class ChangeHub:
 
     @contextlib.contextmanager
     def following(self, topic: str) -> Iterator[asyncio.Event | None]:
-        """Yield an event that is set after each change until it is cleared; None where there are too many streams."""
+        """Yield an event that is set after each change until it is cleared; None with too many streams."""
         if sum(map(len, self._waiting.values())) >= STREAMS or self.is_closed:
             yield None
             return
@@ -67,7 +67,7 @@ class ChangeHub:
                     poll.cancel()
 
     def note_cost(self, topic: str, seconds: float) -> None:
-        """Take note of the time that the page of a topic takes, which is made after each change."""
+        """Take note of the time that the page of a topic takes, made after each change."""
         if topic in self._waiting:
             self._costs[topic] = seconds
 

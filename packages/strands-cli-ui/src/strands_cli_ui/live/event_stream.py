@@ -10,7 +10,7 @@ from typing import Any
 
 from strands_cli_ui.live.change_hub import ChangeHub
 
-# A comment is sent after so many seconds without a change, so that a connection that is gone is noticed.
+# A comment is sent after so many seconds without a change, so that a lost connection is noticed.
 IDLE_S = 15.0
 _HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
 

@@ -14,7 +14,7 @@ from strands_cli_ui.pages.page_frame import document
 
 # More effects that differ are counted and not shown.
 MOST_PAIRS = 300
-# Of each of two workflow files; what is compared line by line takes long.
+# Of each of two workflow files; a comparison line by line takes long.
 MOST_LINES = 2000
 # A text of each side.
 LONG_SIDE = 6000

@@ -14,7 +14,7 @@ from strands_cli_ui.pages.run_page import RunPage
 
 # More effects side by side are put into groups of this size.
 GROUP = 100
-# Effects that are nested deeper are listed at this depth: browsers give up on very deep pages.
+# Effects nested deeper are listed at this depth: browsers give up on very deep pages.
 DEEPEST = 12
 
 EffectLink = Callable[[str], str]

@@ -14,7 +14,7 @@ SHORT = 4000
 
 
 def effect_html(whole: WholeEffect, *, limit: int = 200_000, show_command: str = "") -> str:
-    """Return the inside of one effect, which has no secrets any more.
+    """Return the inside of one effect, without secrets.
 
     Args:
         limit: The most characters of each of its texts.

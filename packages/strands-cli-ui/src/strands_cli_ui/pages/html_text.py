@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from strands_cli.api import printable
 
-# Longer texts are cut in a page; what is left out is stated.
+# Longer texts are cut in a page; the cut is stated.
 LONG = 20_000
 
 
@@ -43,13 +43,13 @@ def preformatted(text: str, limit: int = LONG) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return names with values, which are HTML already, as a list; pairs with an empty value are left out."""
+    """Return names with values in HTML as a list; pairs with an empty value are left out."""
     rows = [f"<div><dt>{escape(name)}</dt><dd>{value}</dd></div>" for name, value in pairs if value]
     return f'<dl class="facts">{"".join(rows)}</dl>' if rows else ""
 
 
 def money(cost: float | None) -> str:
-    """Return a cost in US dollars; one that is not known is stated as such."""
+    """Return a cost in US dollars; an unknown one is stated as such."""
     if cost is None:
         return "cost unknown"
     return f"${cost:.4f}" if cost else "$0"
@@ -78,7 +78,7 @@ def badge(status: str) -> str:
 
 
 def table(name: str, heads: Iterable[str], rows: str, *, classes: str = "") -> str:
-    """Return a table; one that is too wide is scrolled by itself.
+    """Return a table; one too wide is scrolled by itself.
 
     Args:
         name: Its name for people who do not see it, as text.

@@ -20,7 +20,7 @@ def document(
 
     Args:
         title: Its title, as text.
-        body: The HTML of its main part, which has the one heading of level 1.
+        body: The HTML of its main part, with the one heading of level 1.
         navigation: The HTML of links to other pages.
         script: JavaScript that the page has; a file has none.
         has_policy: Whether the page itself has its `Content-Security-Policy`; a server sends `content_policy` instead.

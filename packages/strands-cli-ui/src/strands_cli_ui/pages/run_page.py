@@ -13,9 +13,9 @@ from strands_cli_ui.pictures.run_pictures import Pictures, pictures_of
 if TYPE_CHECKING:
     from strands_cli.api import Branch, OpenedRun, Redactor, RunSummary, WholeEffect
 
-# A page of a longer run has the whole effects of its beginning, its end, and of what failed or waits.
+# A page of a longer run has the whole effects of its beginning, its end, and of failed and waiting ones.
 MOST_WHOLE = 1000
-# The most rows that are read for them: a whole effect has the sum of those below it, and keys can be deep.
+# The most rows to read for them: a whole effect has the sum of those below it, and keys can be deep.
 MOST_READ = 20_000
 
 

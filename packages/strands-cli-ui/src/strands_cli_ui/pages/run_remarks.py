@@ -54,7 +54,7 @@ def _failed_calls(page: RunPage, branches: list[Branch]) -> Iterator[str]:
 
 
 def _is_damaged(page: RunPage, branch: Branch) -> bool:
-    # What a row answered is read only for its whole effect.
+    # The answer in a row is read only for its whole effect.
     whole = page.whole.get(branch.key)
     return isinstance(whole, str) or bool((branch.effect and branch.effect.damage) or (whole and whole.damage))
 

@@ -22,9 +22,8 @@ class CostLine:
     Attributes:
         calls: How many have begun.
         failures: How many of them have failed or answered an error.
-        usage: The tokens of those that are done.
-        known_cost: In US dollars, of the calls whose cost is known.
-        unpriced: How many calls are done and have no known cost.
+        usage: The tokens of finished ones. known_cost: In US dollars, of the calls with a known cost. unpriced: How
+            many finished calls have no known cost.
         seconds: How long all of them took together.
     """
 
@@ -53,7 +52,7 @@ class Costs:
 
 @dataclass(slots=True)
 class _Sum:
-    """The sum of calls that is being made."""
+    """The sum of calls in the making."""
 
     calls: int = 0
     failures: int = 0

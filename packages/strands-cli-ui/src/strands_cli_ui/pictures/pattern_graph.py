@@ -27,13 +27,13 @@ class PatternNode:
     """One step of a pattern.
 
     Attributes:
-        id: Its key; `N` replaces the number of a step that is repeated.
+        id: Its key; `N` replaces the number of a repeated step.
         name: Its key without the part that all steps of its pattern have in common.
         who: Its agent, its tool, or `person`.
         kind: `agent`, `gate` or `call`.
         state: The status of its effect. `skipped` is a step that the run went past; one of a run that has not come to
             it is `not-begun`.
-        key: The effect in the journal, the last one of a step that is repeated; None where there is none.
+        key: The effect in the journal, the last one of a repeated step; None where there is none.
         times: How many effects it is of.
     """
 
@@ -140,9 +140,9 @@ def _edges(pattern: PatternModel, tree: Sequence[Branch]) -> list[PatternEdge]:
 
 
 def _with_skipped(nodes: list[PatternNode], status: RunStatus) -> list[PatternNode]:
-    """Return the nodes, those that the run went past as skipped: all that are left when it is complete.
+    """Return the nodes, those that the run went past as skipped: all other ones when it is complete.
 
-    Before that it is known of the routes beside the one that has begun.
+    Before that it is known of the routes beside the begun one.
     """
     begun = {node.id for node in nodes if node.times}
     past = {node.id for node in nodes} - begun if status == "completed" else _beside_route(begun, nodes)
@@ -189,7 +189,7 @@ def _spread(edge: PatternEdge, workers: Sequence[str]) -> Iterator[PatternEdge]:
 
 
 def _drawn(nodes: list[PatternNode]) -> list[PatternNode]:
-    """Return the nodes that are drawn, in their order."""
+    """Return the drawn nodes, in their order."""
     if len(nodes) <= MOST_NODES:
         return nodes
     urgent = [node.id for node in nodes if node.state in ("failed", "waiting", "running", "stopped")]

@@ -35,7 +35,7 @@ def pictures_of(run: OpenedRun, summary: RunSummary, tree: Sequence[Branch], now
     Args:
         summary: That of the run.
         tree: Its effects as trees.
-        now: Where the bars of effects end that have not ended, in seconds since the epoch; the time of the machine.
+        now: The end of the bars of unfinished effects, in seconds since the epoch; the time of the machine.
     """
     spec = run.spec()
     budgets: tuple[BudgetBar, ...] = ()

@@ -58,7 +58,7 @@ def layout_of(nodes: Sequence[str], edges: Iterable[Edge]) -> Layout:
 
 
 def _leading_back(nodes: Sequence[str], edges: Sequence[Edge]) -> set[Edge]:
-    """Return the edges that lead back: those of a cycle to a node that is not later in the order of the nodes."""
+    """Return the edges that lead back: those of a cycle to a node not later in the order of the nodes."""
     number_of = {name: number for number, name in enumerate(nodes)}
     followers: dict[str, list[str]] = {name: [] for name in nodes}
     for before, after in edges:

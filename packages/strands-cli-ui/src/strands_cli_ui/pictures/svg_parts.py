@@ -1,4 +1,4 @@
-"""Parts of the SVG pictures: their frame, texts that are escaped and cut, links to effects."""
+"""Parts of the SVG pictures: their frame, escaped and cut texts, links to effects."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def number(value: float) -> str:
 
 
 def linked(key: str | None, name: str, inner: str) -> str:
-    """Return a part of a picture, which has a name, as a link to an effect of the page; without a key as a group."""
+    """Return a named part of a picture as a link to an effect of the page; without a key as a group."""
     if key is None:
         return f"<g>{title(name)}{inner}</g>"
     return f'<a href="#{anchor_of(key)}" aria-label="{label(name, 300)}">{title(name)}{inner}</a>'
@@ -60,8 +60,7 @@ def picture(
     Args:
         kind: The class of the frame, with `picture`.
         size: Width and height in pixels.
-        name: What it shows, in a few words.
-        about: What it shows, in sentences.
+        name: Its subject, in a few words. about: Its content, in sentences.
     """
     width, height = (number(length) for length in size)
     name, about = label(name, 100), label(about, 3000)
@@ -81,7 +80,7 @@ def text_at(x: float, y: float, text: str, classes: str = "", limit: int = 40) -
 
 
 def legend(x: float, y: float, meanings: Mapping[str, str]) -> str:
-    """Return a line that has a small bar of each class beside what it means."""
+    """Return a line with a small bar of each class beside its meaning."""
     parts = []
     for classes, words in meanings.items():
         parts += [rectangle(x, y - 9, 14, 9, classes), text_at(x + 19, y, words, "soft")]

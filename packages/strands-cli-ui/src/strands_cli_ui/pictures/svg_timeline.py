@@ -1,4 +1,4 @@
-"""The timeline of a run as SVG: a line for each step or agent, bars, the stretches that are drawn short."""
+"""The timeline of a run as SVG: a line for each step or agent, bars, the shortened stretches."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def bar_words(bar: Bar) -> str:
 
 
 def _gaps(timeline: Timeline, bottom: float) -> Iterator[str]:
-    """Yield a broken band with its length over each stretch that is drawn short."""
+    """Yield a broken band with its length over each shortened stretch."""
     for gap in timeline.scale.gaps:
         x, width = _LEFT + gap.place * _SPAN, gap.width * _SPAN
         yield rectangle(x + 1, _TOP - 4, width - 2, bottom - _TOP + 4, "gap", 0)

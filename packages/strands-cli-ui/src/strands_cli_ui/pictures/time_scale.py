@@ -10,7 +10,7 @@ from itertools import pairwise
 
 # How long a stretch without work is drawn at most, as a share of the time without such stretches.
 _LONGEST_STRETCH = 0.15
-# A stretch that is shorter than this is drawn as long as it was, in seconds.
+# A shorter stretch is drawn as long as it was, in seconds.
 _SHORTEST_GAP_S = 1.0
 # How close two marks of the axis are at least, and how many there are about, in shares of the width.
 _MARKS_APART = 0.09
@@ -126,7 +126,7 @@ def _joined(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float
 
 
 def _round_step(seconds: float) -> float:
-    """Return a round number of seconds that is not smaller."""
+    """Return a round number of seconds, not smaller."""
     steps = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
     days = -(-seconds // 86_400) * 86_400.0
     return next((float(step) for step in (*steps, 7200, 21_600, 43_200) if step >= seconds), days)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # With more steps than this each agent has a lane instead, and of those no more are drawn.
 MOST_LANES = 24
-# How many bars are drawn about; what lies closer than that is one bar.
+# How many bars are drawn about; effects closer than that are one bar.
 MOST_BARS = 200
 _MOST_ROWS = 4
 _LEAST_PLACES = 8
@@ -65,8 +65,8 @@ def timeline_of(summary: RunSummary, tree: Sequence[Branch], now: float | None =
 
     Args:
         tree: The effects of the run as trees.
-        now: Where the bars of effects end that have not ended, if the run runs or waits; the time of the machine. In
-            other runs they end with the last that is known of the run.
+        now: The end of the bars of unfinished effects, if the run runs or waits; the time of the machine. In other runs
+            they end with the last known time of the run.
     """
     until = _end_of(summary, now)
     by_top = [(top, list(bars_below(top, until))) for top in tree]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 BarKind = Literal["step", "model", "tool", "person"]
 
-# The kinds of effects that have no bar, with those of the others.
+# The kinds of effects without a bar, with those of the others.
 _KINDS: dict[str, BarKind] = {
     "step": "step",
     "model": "model",
@@ -25,14 +25,14 @@ _TELLING = ("failed", "waiting", "running", "stopped", "done", "reused")
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """When one effect was at work, or several that are too close to be drawn apart.
+    """When one effect was at work, or several too close to be drawn apart.
 
     Attributes:
         key: The effect, or the first of them.
         kind: `person` waits for one.
         who: The agent, the tool, or `person`.
         started_at: In seconds since the epoch, as `ended_at`.
-        is_open: Whether it has not ended: it is drawn until now, or until the last that is known of its run.
+        is_open: Whether it has not ended: it is drawn until now, or until the last known time of its run.
         count: How many effects it is of.
     """
 

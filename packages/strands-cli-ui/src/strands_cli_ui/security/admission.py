@@ -7,13 +7,13 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-# The most browsers that are admitted at a time; the oldest loses its place.
+# The most browsers admitted at a time; the oldest loses its place.
 SESSIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One browser that is admitted.
+    """One admitted browser.
 
     Attributes:
         cookie: The secret that it sends with each request.
@@ -30,7 +30,7 @@ class Admission:
     Wrong tokens are not counted: 256 bits cannot be guessed, and those who send wrong ones could keep the owner out.
 
     Args:
-        announce: Is given each new token, which replaces the one that has been used.
+        announce: Is given each new token, which replaces the used one.
     """
 
     def __init__(self, announce: Callable[[str], None]) -> None:
@@ -44,7 +44,7 @@ class Admission:
         self._announce(self._token)
 
     def redeem(self, token: str) -> Session | None:
-        """Return a new session for the token, which is then used up; None for a wrong one."""
+        """Return a new session for the token, which is used up then; None for a wrong one."""
         if not self._token or not secrets.compare_digest(token.encode(), self._token.encode()):
             return None
         session = Session()

@@ -8,7 +8,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-# The most connections that have not yet sent the cookie; of more, the oldest ends.
+# The most connections without a sent cookie; of more, the oldest ends.
 STRANGERS = 100
 # So long may the head of a request take, from the connection or its first byte to its last one, in seconds.
 HEAD_S = 5.0
@@ -20,7 +20,7 @@ def guarded_protocol(is_known: Callable[[Headers], bool]) -> type[H11Protocol]:
     """Return the protocol of the connections of one page.
 
     Args:
-        is_known: Tells from the headers of a request whether a browser that is admitted has sent it.
+        is_known: Tells from the headers of a request whether an admitted browser has sent it.
     """
     strangers: dict[GuardedProtocol, None] = {}
 
@@ -45,7 +45,7 @@ def guarded_protocol(is_known: Callable[[Headers], bool]) -> type[H11Protocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            """Read on; what is not the head of a request in time ends the connection."""
+            """Read on; without the head of a request in time the connection ends."""
             if self._deadline is None and self._is_between():
                 self._expect_head()
             before = self.cycle

@@ -1,4 +1,4 @@
-"""Pages for a browser that is not admitted, or is only just admitted; they show nothing of any run."""
+"""Pages for a browser that is not, or only just, admitted; they show nothing of any run."""
 
 from __future__ import annotations
 

@@ -44,10 +44,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """An ASGI application around another one, which gets only requests that have passed every check.
+    """An ASGI application around another one, which gets only requests that pass every check.
 
     Attributes:
-        app: What makes the pages; it finds `session` and `form` in the scope.
+        app: The application that makes the pages; it finds `session` and `form` in the scope.
         admission: Who is admitted.
         origins: The addresses under which the page is reached, as `http://127.0.0.1:8000`.
         cookie: The name of the cookie.
@@ -89,7 +89,7 @@ class RequestGuard:
         """Return the new session of a request with the token; None where it has none."""
         if scope["path"] != "/" or scope["method"] != "GET" or b"token=" not in scope["query_string"]:
             return None
-        # What a browser loads ahead, or for a part of another site's page, does not use the token up.
+        # Pages loaded ahead, or for a part of another site's page, do not use the token up.
         is_shown = headers.get("sec-fetch-dest", "document") == "document" and "sec-purpose" not in headers
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not is_shown:
@@ -109,7 +109,7 @@ class RequestGuard:
         return session
 
     def is_known(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        """Return whether the headers of a request have the cookie of a browser that is admitted."""
+        """Return whether the headers of a request have the cookie of an admitted browser."""
         return any(name == b"cookie" and self._session_in(value.decode("latin-1")) for name, value in headers)
 
     def _session_in(self, header: str) -> Session | None:
@@ -132,7 +132,7 @@ class RequestGuard:
 
 
 def session_of(request: Any) -> Session:
-    """Return the session of a request that has passed."""
+    """Return the session of a passed request."""
     return cast(Session, request.scope["session"])
 
 
@@ -191,7 +191,7 @@ def _fields(body: bytes) -> dict[str, list[str]]:
 
 
 def _with_headers(send: Send) -> Send:
-    """Return what sends a response with the headers of every response."""
+    """Return the function that sends a response with the headers of every response."""
 
     async def send_with(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -205,7 +205,7 @@ def _with_headers(send: Send) -> Send:
     return send_with
 
 
-# What every response has. `no-referrer` keeps addresses, and with them the token, from other hosts.
+# The headers of every response. `no-referrer` keeps addresses, and with them the token, from other hosts.
 HEADERS = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",

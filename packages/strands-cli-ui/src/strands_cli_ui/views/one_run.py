@@ -83,7 +83,7 @@ def show_effect(ui: Ui, request: Any) -> Response:
     key = request.query_params.get("key", "")
     with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
         below: Sequence[str] = () if run.has_effect(key) else run.effect_keys(below=key)
-        # A place that has effects below it need not have one itself.
+        # A place with effects below it need not have one itself.
         whole = None if below else run.effect(key)
     link = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
     content, below = (effect_html(whole), whole.below) if whole else ("", below)
@@ -150,7 +150,7 @@ def _actions(page: RunPage, request: Any) -> str:
 def short_tree(branches: Sequence[Branch], most: int) -> tuple[Branch, ...]:
     """Return trees of about so many effects: the last ones at the top, then level by level those below.
 
-    Effects that are left out below one are listed where that one is opened.
+    Omitted effects below one are listed where that one is opened.
     """
     tops = list(branches[-most:])
     left = most - len(tops)

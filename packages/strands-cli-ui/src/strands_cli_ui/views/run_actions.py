@@ -38,7 +38,7 @@ def answer(ui: Ui, request: Any) -> Response:
         if fields.get("do") != "fail":
             _require_open(ui, run, key)
         child = ui.children.start(words, text)
-        # That it has failed is what a person wants of it.
+        # The person wants it to have failed.
         code = ExitCode.RUN_FAILED if fields.get("do") == "fail" else ExitCode.OK
         if child.wait(PATIENCE_S) != code:
             return failure(run, child)
