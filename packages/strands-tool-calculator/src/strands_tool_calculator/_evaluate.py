@@ -1,4 +1,4 @@
-"""Evaluate checked nodes with integers, floats or exact fractions, refusing what would grow too large."""
+"""Evaluate checked nodes with integers, floats or exact fractions, refusing values that would grow too large."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def evaluate(expression: str, variables: Mapping[str, int | float], *, exact: bo
         exact: Compute with fractions; nothing is rounded, and functions with irrational values are refused.
 
     Raises:
-        ToolError: `invalid_input` for everything that has no value here.
+        ToolError: `invalid_input` for everything without a value here.
     """
     names = _names(variables, exact=exact)
     stack: list[Number] = []

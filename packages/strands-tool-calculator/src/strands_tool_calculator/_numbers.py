@@ -41,7 +41,7 @@ def too_large() -> ToolError:
 
 
 def simplest(value: Number) -> Number:
-    """Turn a fraction that is a whole number into an int."""
+    """Turn a fraction with a whole value into an int."""
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
@@ -77,7 +77,7 @@ def _nearest(value: Number) -> int | float | None:
 
 
 def _decimal(value: Fraction, digits: int) -> tuple[str, bool]:
-    """Render a fraction with so many significant digits, and say whether that is the whole truth."""
+    """Render a fraction with so many significant digits, and return whether that is its exact value."""
     context = decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
     quotient = context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
     small = -digits <= quotient.adjusted() <= digits

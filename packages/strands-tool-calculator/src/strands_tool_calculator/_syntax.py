@@ -84,7 +84,7 @@ def operands(node: ast.expr) -> list[ast.expr]:
     """Return the operands of an allowed node, left to right; a list among a function's arguments is spliced in.
 
     Raises:
-        ToolError: for every node that is not on the allowlist.
+        ToolError: for every node outside the allowlist.
     """
     match node:
         case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
@@ -156,7 +156,7 @@ def _require_shallow(tokens: list[str]) -> None:
 
 
 def _syntax_refusal(text: str, error: Exception) -> ToolError:
-    """Say what the parser found wrong, with a hint for the commonest slips."""
+    """Return the refusal with the parser's error, and a hint for the commonest slips."""
     column = error.offset if isinstance(error, SyntaxError) and error.offset else None
     where = f" at column {column}" if column else ""
     hint = "; write 15% as 0.15" if "%" in text else ""

@@ -43,7 +43,7 @@ def find_zone(name: str) -> zoneinfo.ZoneInfo:
         try:
             return zoneinfo.ZoneInfo(name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            pass  # A directory ("America"), a file that is not a zone, or nothing: all are unknown names.
+            pass  # A directory ("America"), another file, or nothing: all are unknown names.
     close = close_names(name)
     hint = f"did you mean {' or '.join(close)}?" if close else "use an IANA name such as Europe/Berlin or UTC"
     raise ToolError("invalid_input", f"unknown time zone '{name[:64]}'; {hint}", reason="unknown-zone", close=close)

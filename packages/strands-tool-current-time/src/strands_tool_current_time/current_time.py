@@ -44,7 +44,7 @@ TOOL_SPEC: dict[str, Any] = {
     },
 }
 
-# What an earlier strands-cli called the machine's own zone.
+# An earlier strands-cli's word for the machine's own zone.
 _LOCAL = "local"
 
 # strftime's names follow the process locale; the output must not.

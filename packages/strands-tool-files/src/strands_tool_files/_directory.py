@@ -1,4 +1,4 @@
-"""One open directory, and what may be done to the names in it: by descriptor where the system can, else by path."""
+"""One open directory, and the operations on the names in it: by descriptor where the system can, else by path."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Directory(Protocol):
         """Give a file of `open_unnamed` its name; EEXIST when something has that name."""
 
     def lstat(self, name: str) -> os.stat_result:
-        """Return the status of what has the name."""
+        """Return the status of the entry with the name."""
 
     def readlink(self, name: str) -> str:
         """Return the target of a link; EINVAL when it is none."""
@@ -97,7 +97,7 @@ class DescriptorDirectory:
             path = "/".join(names) or "."
             return DescriptorDirectory(_openat2.open_beneath(self._descriptor, path, _PLACE | _DIRECTORY))
         except OSError:
-            # The walk finds out what is wrong, and expands links.
+            # The walk finds the fault, and expands links.
             return None
 
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:
@@ -109,7 +109,7 @@ class DescriptorDirectory:
         try:
             return os.open(".", os.O_WRONLY | _UNNAMED | _CLOEXEC, 0o666, dir_fd=self._descriptor)
         except OSError:
-            # Not every file system has them; the caller's next attempt finds out what else is wrong.
+            # Not every file system has them; the caller's next attempt finds other faults.
             return None
 
     def name(self, descriptor: int, name: str) -> None:

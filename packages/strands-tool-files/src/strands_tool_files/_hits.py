@@ -1,4 +1,4 @@
-"""What a search has found so far, where it stops, and how its result is shown."""
+"""The results of a search so far, where it stops, and how its result is shown."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Hits:
         return not self.is_truncated
 
     def skip(self, what: str) -> None:
-        """Count what could not be searched."""
+        """Count a file or line that could not be searched."""
         self.skipped[what] = self.skipped.get(what, 0) + 1
 
     def stop(self, notice: str) -> None:
@@ -76,7 +76,7 @@ class Hits:
         self.is_truncated = True
 
     def all_notices(self) -> list[str]:
-        """Return what must be known about the matches."""
+        """Return the notices about the matches."""
         return [*self.notices, *(f"{what}: {count}" for what, count in sorted(self.skipped.items()))]
 
     def _show(self, path: str, number: int, is_match: bool, shown: str) -> bool:

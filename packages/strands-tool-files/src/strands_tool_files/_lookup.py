@@ -1,4 +1,4 @@
-"""Search a file or a tree of the workspace line by line; what `grep` and `search` have in common."""
+"""Search a file or a tree of the workspace line by line; the common part of `grep` and `search`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from strands_tool_kit import CallContext, ToolError
 _LONGEST_LINE = 65_536
 BATCH_LINES = 2_000
 _BATCH_SIZE = 262_144
-# What is counted instead of searched, as the notices name it.
+# Things counted instead of searched, as the notices name them.
 _BINARY = "binary files left out"
 _UNREADABLE = "files that could not be read"
 _UNREAD_DIRECTORIES = "directories that could not be read"
@@ -42,8 +42,7 @@ def look_up(
         is_regex: Whether it is a pattern.
         context_lines: Lines to show before and after each match.
 
-    Returns:
-        The lines as grep writes them, and what both tools say of a search.
+    Returns: The lines as grep writes them, and the facts of a search for both tools.
     """
     hits = Hits(values["max_matches"], context.require_time)
     with (
@@ -101,7 +100,7 @@ def _search_tree(top: Directory, shown: str, matcher: Matcher, hits: Hits, conte
 
 
 def _skipped(refusal: ToolError) -> str:
-    """Return what a file is counted as, or raise the refusal again when it concerns the whole call."""
+    """Return the word under which a file is counted, or raise the refusal again when it concerns the whole call."""
     if refusal.details.get("reason") == "binary":
         return _BINARY
     if refusal.details.get("reason") in ("not-found", "not-a-file", "is-a-directory"):
@@ -172,7 +171,7 @@ def _batch(text: io.TextIOWrapper, hits: Hits) -> tuple[list[str], bool]:
 
 
 def _skip_rest(text: io.TextIOWrapper, hits: Hits) -> None:
-    """Go past the rest of an over-long line, which is not searched."""
+    """Go past the unsearched rest of an over-long line."""
     is_first = True
     while hits.may_go_on():
         piece = text.readline(_LONGEST_LINE)

@@ -66,7 +66,7 @@ class PatternMatcher:
         self._is_closed.set()
         self._process.kill()
         self._watcher.join()
-        with contextlib.suppress(OSError):  # What it had not read is flushed by close().
+        with contextlib.suppress(OSError):  # The unread rest is flushed by close().
             self._process.__exit__(None, None, None)
 
     def _require_pattern(self, order: str) -> None:

@@ -1,8 +1,8 @@
 """Match lines against a regular expression, in a process that its parent can end at any moment.
 
 Run as `python -I -S _match_child.py`. Frames on stdin and stdout: four bytes of length, then so many bytes of UTF-8.
-The first frame is `i` or `-` (whether case is ignored) and the pattern, answered by an empty frame or by what is wrong
-with it; each further one is lines, answered by `index:start:end` for each line that matches.
+The first frame is `i` or `-` (whether case is ignored) and the pattern, answered by an empty frame or by its fault;
+each further one is lines, answered by `index:start:end` for each line that matches.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _limit() -> None:
-    """Bound what the process may use even when its parent is gone, where the system can."""
+    """Bound the resources of the process even when its parent is gone, where the system can."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

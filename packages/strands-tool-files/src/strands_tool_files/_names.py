@@ -48,7 +48,7 @@ _OBEYED = (
     # Compiled code is loaded in place of the source that people read.
     *("__pycache__", "*.pyc", ".devcontainer*", ".mcp.json", "authorized_keys"),
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"),
-    # What assistants that write code read as instructions or settings.
+    # Files that assistants for code read as instructions or settings.
     *(
         "agents.md",
         "claude.md",
@@ -62,7 +62,7 @@ _OBEYED = (
         ".windsurf*",
     ),
     *(".clinerules*", ".aider*", ".continue", ".roo*", ".kiro", ".amazonq", "copilot-instructions.md"),
-    # What shells, editors and debuggers load when they start.
+    # Files that shells, editors and debuggers load when they start.
     *(".bash_logout", ".zlogin", ".zlogout", ".inputrc", ".xinitrc", ".xprofile", ".xsession*", ".pam_environment"),
     *(".exrc", ".vimrc", ".nvim*", ".dir-locals.el", "*.code-workspace", ".gdbinit", ".lldbinit", ".pdbrc", ".config"),
     *("strands.lock", "strands-policy.y*ml", ".strands"),

@@ -1,4 +1,4 @@
-"""Open a regular file, or say why what is there is not one."""
+"""Open a regular file, or refuse another entry with the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strands_tool_kit import ToolError
 
 
 def open_regular(found: Found) -> int:
-    """Open the file without blocking, and look at what was opened rather than at its name.
+    """Open the file without blocking, and look at the opened file rather than at its name.
 
     Returns:
         A descriptor the caller closes.

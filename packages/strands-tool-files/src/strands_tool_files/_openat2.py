@@ -48,7 +48,7 @@ def open_beneath(directory: int, path: str, flags: int, *, follow_links: bool = 
     """Open a relative path that stays beneath a directory in every component.
 
     Args:
-        directory: Descriptor of the directory that is not left.
+        directory: Descriptor of the directory to stay in.
         path: Relative path; `..` and links may be in it as long as no component lies above `directory`.
         flags: As for `os.open`; close-on-exec is added.
         follow_links: Follow symbolic links that stay beneath; by default any link fails with ELOOP.

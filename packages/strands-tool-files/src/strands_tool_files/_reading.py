@@ -13,7 +13,7 @@ from strands_tool_kit import CallContext, answer, read_input
 
 
 class Part(Protocol):
-    """A part of a text, and what is known about the rest."""
+    """A part of a text, and the known facts about the rest."""
 
     @property
     def text(self) -> str:
@@ -36,7 +36,7 @@ class Part(Protocol):
         """How many places did not fit the encoding."""
 
 
-# What of the stream is read with an encoding for the values of a call, what else there is to say of it, and notices.
+# Reads the stream with an encoding for the values of a call; returns the part, further fields, and notices.
 Read = Callable[[IO[bytes], str, dict[str, Any], CallContext], tuple[Part, dict[str, Any], list[str]]]
 
 
@@ -70,7 +70,7 @@ def lines_of(part: Part) -> dict[str, Any]:
 
 
 def notices_of(part: Part, in_line: str, between_lines: str) -> list[str]:
-    """Return what a reader of one end of a text must know: that it is empty, or where a limit cut it."""
+    """Return the notices about one end of a text: that it is empty, or where a limit cut it."""
     notices = [] if part.text or part.has_more else ["the file is empty"]
     if part.is_cut:
         notices.append(in_line if part.is_cut_in_line else between_lines)

@@ -1,4 +1,4 @@
-"""What the specs of the tools have in common: paths, and what a tool asks for that reads the workspace."""
+"""The common parts of the tools' specs: paths, and the claims of a tool that reads the workspace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def path(description: str, **rules: Any) -> dict[str, Any]:
 
 
 def reads_files(max_output_bytes: int, *, subprocess: bool = False) -> dict[str, Any]:
-    """Return what a tool asks for that reads what its `path` names, and returns at most so many bytes."""
+    """Return the claims of a tool that reads its `path`, and returns at most so many bytes."""
     return {
         "requires_confirmation": False,
         "capabilities": capabilities(filesystem="read", subprocess=subprocess),

@@ -16,7 +16,7 @@ _LONGEST_CHARACTER = 4
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The end of a text, and what is known about its beginning.
+    """The end of a text, and the known facts about its beginning.
 
     `has_more` says whether there is text before it; `is_cut` whether the byte limit left lines out, `is_cut_in_line`
     within a line; `replaced` counts the places where U+FFFD replaces bytes that do not fit the encoding.
@@ -45,7 +45,7 @@ def read_tail(stream: IO[bytes], encoding: str, lines: int, limit: int) -> Tail:
     start = _start_of_last(raw, lines)
     wanted = raw[start:]
     kept = _end(wanted.replace(MARK, "\ufffd"), limit)
-    # A block that is not the whole file exceeds the limit, so what began before it is never kept.
+    # A block shorter than the whole file exceeds the limit, so text from before it is never kept.
     is_cut = len(kept) < len(wanted)
     before = wanted[: len(wanted) - len(kept)]
     return Tail(
@@ -60,7 +60,7 @@ def read_tail(stream: IO[bytes], encoding: str, lines: int, limit: int) -> Tail:
 def _last_text(stream: IO[bytes], encoding: str, limit: int) -> tuple[str, bool]:
     """Return the end of the text, more than `limit` bytes of UTF-8 where there are more, and whether it is all.
 
-    A character that is torn where the block begins lies within what exceeds the limit.
+    A character torn where the block begins lies within the text beyond the limit.
     """
     unit = _UNITS.get(encoding, 1)
     size = os.fstat(stream.fileno()).st_size
@@ -104,6 +104,6 @@ def _end(text: str, limit: int) -> str:
 
 
 def _from_a_line_start(text: str) -> str:
-    """Return what follows the first line end, or the text itself where only its last line would remain of nothing."""
+    """Return the text after the first line end, or the text itself where nothing would follow."""
     first = text.find("\n")
     return text[first + 1 :] if 0 <= first < len(text) - 1 else text

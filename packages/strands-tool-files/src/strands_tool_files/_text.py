@@ -51,7 +51,7 @@ codecs.register_error(HANDLER, _mark)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Consecutive lines of a text, and what is known about the rest.
+    """Consecutive lines of a text, and the known facts about the rest.
 
     `end_line` is the last line in it (`start_line - 1` if none); `has_more` whether anything follows;
     `is_cut` whether the byte cap ended it, `is_cut_in_line` in the middle of a line; `replaced` counts the
@@ -75,7 +75,7 @@ def require_encoding(name: str) -> str:
             raise LookupError(name)
         "".encode(name)
     except (LookupError, ValueError):
-        # A codec that is not a text encoding (base64, zlib) raises LookupError from encode.
+        # Another codec than a text encoding (base64, zlib) raises LookupError from encode.
         raise ToolError(
             "invalid_input", f"'{name[:40]}' is not a text encoding; use utf-8, utf-16, latin-1 ...", reason="encoding"
         ) from None
@@ -83,7 +83,7 @@ def require_encoding(name: str) -> str:
 
 
 def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
-    """Return the encoding to read with: the one asked for, else what a byte-order mark says, else UTF-8.
+    """Return the encoding to read with: the wanted one, else that of a byte-order mark, else UTF-8.
 
     Raises:
         ToolError: `invalid_input` when the content is not text.
@@ -125,9 +125,9 @@ def _looks_wide(head: bytes, encoding: str) -> bool:
 
 
 def _require_undisguised(head: bytes, encoding: str) -> None:
-    """Raise for plain text that is read in an encoding with other bytes for its letters.
+    """Raise for plain text read in an encoding with other bytes for its letters.
 
-    The result would be neither the text nor anything that a person, or what hides secrets, recognises.
+    Neither a person nor a redactor of secrets would recognise the result, which is not the text.
     """
     if b"\0" in head or _ASCII.decode(encoding, "replace") == _ASCII.decode("ascii"):
         return
@@ -169,7 +169,7 @@ def read_window(
 
 
 def _lines(text: io.TextIOWrapper, count: int | None, cap: int, require_time: Callable[[], None]) -> tuple[str, int]:
-    """Return so many lines, or what just exceeds the cap, and its size in bytes of UTF-8."""
+    """Return so many lines, or the text that just exceeds the cap, and its size in bytes of UTF-8."""
     pieces: list[str] = []
     size = lines = 0
     while (count is None or lines < count) and size <= cap:

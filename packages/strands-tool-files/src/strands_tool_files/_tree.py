@@ -19,7 +19,7 @@ Child = TypeVar("Child")
 
 @contextlib.contextmanager
 def opened(place: Place) -> Iterator[Directory]:
-    """Open the directory that is at a place."""
+    """Open the directory at a place."""
     if not place.name:
         yield place.parent
         return
@@ -37,7 +37,7 @@ def levels(
 
     Args:
         top: The directory the tree begins with.
-        children_of: Returns the names in a directory, each with what is known about it.
+        children_of: Returns the names in a directory, each with the known facts about it.
         is_entered: Whether a child is a directory of the tree.
         skip: Takes each directory that cannot be read.
 

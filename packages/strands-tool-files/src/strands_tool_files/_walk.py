@@ -28,7 +28,7 @@ class Place:
 
 
 class located:  # noqa: N801 - used like a function; a class costs a third of a generator's context manager
-    """Locate a path beneath a root; what was opened on the way is closed at the end of the block.
+    """Locate a path beneath a root; descriptors opened on the way are closed at the end of the block.
 
     The last component need not exist, and is not a link (unless another process makes it one: open it without
     following). Two ways lead there and agree: `openat2` where nothing on the way is a link, else a walk that
@@ -135,5 +135,5 @@ def _names(trail: list[tuple[str, Directory]]) -> tuple[str, ...]:
 
 def _require_inside(condition: bool) -> None:
     if not condition:
-        # What openat2 says of such a path.
+        # The error of openat2 for such a path.
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))

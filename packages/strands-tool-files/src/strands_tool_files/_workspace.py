@@ -71,7 +71,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def at(self, path: str, *, writing: bool = False) -> Iterator[Found]:
-        """Locate a path of a call for the length of a block, and turn what the system says into refusals.
+        """Locate a path of a call for the length of a block, and turn errors of the system into refusals.
 
         Raises:
             ToolError: The path is refused, or the block's own work on it fails.
@@ -103,10 +103,10 @@ class Workspace:
     def make_parents(self, path: str) -> None:
         """Make the missing parent directories of a path of a call, one by one, none of them protected.
 
-        A path with `..` makes none: what it steps back over would be left behind.
+        A path with `..` makes none: the folders that it steps back over would be left behind.
 
         Raises:
-            ToolError: As `at`; names that are protected by themselves are refused before anything is made.
+            ToolError: As `at`; names protected by themselves are refused before anything is made.
         """
         base, parts, prefix = self._start(path)
         require_unprotected(parts if not prefix else (*_names_of(base), *parts), _shown(prefix, parts), writing=True)
@@ -130,7 +130,7 @@ class Workspace:
         return self.root, parts, ""
 
     def _relative(self, path: str) -> tuple[Path, tuple[str, ...], str]:
-        """Accept an absolute path that lies textually in the root or a mount; what it leads to is checked later."""
+        """Accept an absolute path that lies textually in the root or a mount; its target is checked later."""
         for prefix, base in [("", self.root), *((f"@{name}", mount) for name, mount in self.mounts.items())]:
             for spelling in (base, Path(os.path.realpath(base))):
                 with contextlib.suppress(ValueError):
@@ -170,12 +170,12 @@ def _workspace(root: str, mounts: tuple[tuple[str, Any], ...], protected: tuple[
 
 @functools.lru_cache(maxsize=64)
 def _names_of(mount: Path) -> tuple[str, ...]:
-    """Return the components of a mount's own path, as configured and as resolved, which protect what is below it."""
+    """Return the components of a mount's own path, as configured and as resolved, which protect the files below it."""
     return (*mount.parts, *Path(os.path.realpath(mount)).parts)
 
 
 def identity_of(directory: Directory, name: str) -> tuple[int, int] | None:
-    """Return device and inode of what has a name, or None when nothing has it."""
+    """Return device and inode of the entry with a name, or None without one."""
     try:
         status = directory.lstat(name)
     except OSError:
@@ -184,7 +184,7 @@ def identity_of(directory: Directory, name: str) -> tuple[int, int] | None:
 
 
 def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = None) -> ToolError:
-    """Turn what the operating system says into the shared vocabulary."""
+    """Turn an error of the operating system into the shared vocabulary."""
     code, reason, words = _CODES.get(
         error.errno or 0, ("unavailable", "system", error.strerror or "the operating system refuses")
     )

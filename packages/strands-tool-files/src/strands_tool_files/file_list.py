@@ -69,7 +69,7 @@ MAX_SECONDS = 15.0
 
 @dataclass(slots=True)
 class _Listing:
-    """What has been found so far, and why it is not everything."""
+    """The entries so far, and why the list is incomplete."""
 
     max_entries: int
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -190,7 +190,7 @@ def _type(mode: int) -> str:
 
 
 def _text(listing: _Listing) -> str:
-    """Return one line an entry, as `ls -F` marks them, then what must be known about the list."""
+    """Return one line an entry, as `ls -F` marks them, then the notices about the list."""
     marks = {"directory": "/", "link": "@", "other": "?"}
     lines = [
         f"{entry['path']}  ({entry['size']} bytes, {_moment(entry['modified'])})"

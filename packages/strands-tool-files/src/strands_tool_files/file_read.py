@@ -72,7 +72,7 @@ def _read(
 
 
 def _notices(window: Window, size: int, cap: int) -> list[str]:
-    """Say what a reader of the text must know about it."""
+    """Return the notices for a reader of the text."""
     notices = []
     if not size:
         notices.append("the file is empty")

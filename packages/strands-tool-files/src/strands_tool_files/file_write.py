@@ -130,7 +130,7 @@ def _write(found: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str,
 
 
 def _existing(found: Found) -> os.stat_result | None:
-    """Return the status of the file that is there, None if there is none; raise if it may not be replaced."""
+    """Return the status of the present file, None without one; raise if it may not be replaced."""
     if not found.place.name:
         raise ToolError("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
     try:
@@ -169,7 +169,7 @@ def _publish(directory: Directory, name: str, encoded: bytes, before: os.stat_re
 def _named(
     directory: Directory, names: tuple[str, str], encoded: bytes, before: os.stat_result | None, *, replace: bool
 ) -> bool:
-    """Write a file that has no name until it is complete; return False where there is none, or it can get no name."""
+    """Write a file without a name until it is complete; return False where there is none, or it can get no name."""
     name, temporary = names
     descriptor = directory.open_unnamed()
     if descriptor is None:

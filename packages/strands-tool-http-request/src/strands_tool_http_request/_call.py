@@ -1,4 +1,4 @@
-"""What all tools of the package share: rules of inputs, capabilities, and how a request is sent."""
+"""The shared parts of the package's tools: rules of inputs, capabilities, and how a request is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAPABILITIES: dict[str, Any] = {"network": ["*"], "filesystem": [], "subprocess"
 
 
 async def fetch(request: HttpRequest, policy: Policy, context: CallContext, timeout: float | None) -> HttpResponse:
-    """Send the request of one call; `timeout` is what the call asks for, in seconds."""
+    """Send the request of one call; `timeout` is the wanted one, in seconds."""
     seconds = None if timeout is None else min(timeout, MAX_SECONDS)
     named = replace(request, headers={"user-agent": _USER_AGENT, **request.headers})
     return await exchange(named, policy, context, seconds)

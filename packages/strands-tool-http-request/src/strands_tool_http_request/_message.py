@@ -1,4 +1,4 @@
-"""What both tools that send requests share: the body of a request, its parameters, and the telling of a response."""
+"""The shared parts of the tools that send requests: a request's body and parameters, and the words for a response."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def refusal_of(status: int) -> dict[str, str]:
 
 
 def body_of(values: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
-    """Return the body that a call gives as `json` or `body`, and say in the headers what it is.
+    """Return the body that a call gives as `json` or `body`, and set its type in the headers.
 
     Raises:
         ToolError: both are given, it cannot be sent, or the method has none.
@@ -79,7 +79,7 @@ def body_of(values: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
 
 
 def with_params(url: httpx.URL, values: Mapping[str, Any], field: str = "params") -> str:
-    """Return a URL with further parameters; `field` is what a call names them.
+    """Return a URL with further parameters; `field` is their name in a call.
 
     Raises:
         ToolError: A parameter is not a text, a number or a boolean, or cannot be sent.
@@ -96,7 +96,7 @@ def with_params(url: httpx.URL, values: Mapping[str, Any], field: str = "params"
 
 
 def describe(response: HttpResponse, policy: Policy, form: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Return what the model and the workflow get of a response.
+    """Return the text for the model and the values for the workflow from a response.
 
     Args:
         response: The response.

@@ -32,7 +32,7 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """What a page says.
+    """The content of a page.
 
     Attributes:
         title: The text of its `title`.
@@ -63,10 +63,10 @@ async def read_page(page: str, base: httpx.URL, *, markdown: bool, limit: int, s
 
     Args:
         page: The HTML.
-        base: Where links are relative to.
+        base: The base of relative links.
         markdown: Whether headings, links, lists and emphasis are marked.
         limit: The greatest number of characters.
-        seconds: The longest time; what was read until then is returned.
+        seconds: The longest time; the text read until then is returned.
     """
     reader = _Reader(base, markdown=markdown, limit=limit)
     is_whole = await feed_page(reader, page, seconds=seconds, is_full=lambda: reader.is_full)
@@ -191,7 +191,7 @@ class _Reader(html.parser.HTMLParser):
             self._put(f"]({target})")
 
     def _target(self, href: str) -> str | None:
-        """Return where a link leads, when that is shown: http and https only."""
+        """Return the target of a link, when it is shown: http and https only."""
         href = href.strip()
         if not self._markdown or not href or href.startswith("#") or len(href) > 2_000 or self._at.pre:
             return None

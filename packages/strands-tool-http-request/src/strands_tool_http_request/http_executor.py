@@ -112,7 +112,7 @@ def _policy_of(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Policy:
 
 
 def _with_fix(error: ToolError) -> ToolError:
-    """Return the error with what permits the call: an executor has no `config` of its own, but its fields."""
+    """Return the error with a fix for the call: an executor has no `config` of its own, but its fields."""
     config = error.details.pop("config", {})
     if "allow_private" in config:
         error.details["fix"] = "to permit it, write the address itself in `base_url` of the executor"
@@ -122,7 +122,7 @@ def _with_fix(error: ToolError) -> ToolError:
 
 
 def _named_addresses(url: httpx.URL) -> tuple[HostRule, ...]:
-    """Return what a base URL opens by itself: the address it names, or this machine by its name.
+    """Return the addresses that a base URL opens by itself: the address it names, or this machine by its name.
 
     Another name may lead to a private network later, which the operator has not approved.
     """

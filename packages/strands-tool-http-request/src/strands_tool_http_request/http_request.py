@@ -1,4 +1,4 @@
-"""The tool `http_request`: one HTTP request to a public host, or to what the operator opened."""
+"""The tool `http_request`: one HTTP request to a public host, or to one that the operator opened."""
 
 from __future__ import annotations
 

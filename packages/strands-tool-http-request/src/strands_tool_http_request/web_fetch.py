@@ -81,7 +81,7 @@ async def web_fetch(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 async def _described(response: HttpResponse, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the part of the text that was asked for, and what describes it."""
+    """Return the wanted part of the text, and its description."""
     start, size = values["start"], values["max_chars"]
     page = await _readable(response, markdown=values["format"] == "markdown", limit=start + size)
     text = page.text[start:]

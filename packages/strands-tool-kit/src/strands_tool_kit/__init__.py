@@ -1,4 +1,4 @@
-"""What authors of Strands tools share: results and errors in the right shape, checks of arguments, limits."""
+"""Shared code for authors of Strands tools: results and errors in the right shape, checks of arguments, limits."""
 
 from __future__ import annotations
 

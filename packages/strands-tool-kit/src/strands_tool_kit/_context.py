@@ -1,4 +1,4 @@
-"""What a host passes to a call besides its input."""
+"""The values of a host for a call besides its input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What a host passes besides the input (calling contract 1); all of it may be absent.
+    """The values of a host besides the input (calling contract 1); all of them may be absent.
 
     Attributes:
         config: The operator's configuration of the tool.
@@ -26,7 +26,7 @@ class CallContext:
         cancel: Has an `is_set()` like `threading.Event`.
         run_id: The run, or None outside a run.
         idempotency_key: The same for each attempt at this call, and for no other call; None outside a run.
-        context: What the program that started the run gives to its tools, such as a user's id.
+        context: Values of the program that started the run for its tools, such as a user's id.
         connection_refusal: Takes an address that a call goes on to by itself, such as that of a redirect, and returns
             why policy refuses that; None if it does not. A host without policy passes nothing.
     """

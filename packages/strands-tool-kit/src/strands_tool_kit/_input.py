@@ -22,13 +22,13 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
     """Check the input of a call against the tool's flat schema and fill in the defaults.
 
-    A plain Strands agent does not validate the input of a module tool, so the tool does. A null counts as an
-    absent optional value, because models send it so. Names that the spec has under `earlier` are read as the present
-    ones. Checked are `type`, `enum`, `minimum`, `maximum`, `minLength`, `maxLength`, `anyOf` of these, and `required`;
-    what is nested is not.
+    A plain Strands agent does not validate the input of a module tool, so the tool does. A null counts as an absent
+    optional value, because models send it so. Names that the spec has under `earlier` are read as the present ones.
+    Checked are `type`, `enum`, `minimum`, `maximum`, `minLength`, `maxLength`, `anyOf` of these, and `required`; nested
+    values are not.
 
     Returns:
-        A value for every property of the schema; None for what is absent and has no default.
+        A value for every property of the schema; None for an absent one without a default.
 
     Raises:
         ToolError: `invalid_input`, with the first field that does not fit.

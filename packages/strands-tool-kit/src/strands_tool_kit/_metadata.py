@@ -1,4 +1,4 @@
-"""`@tool_metadata`: declare what a `@tool` function may do; it needs neither strands-cli nor the SDK."""
+"""`@tool_metadata`: declare the effects of a `@tool` function; it needs neither strands-cli nor the SDK."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ Output = tuple[str, dict[str, Any]]
 
 
 class ToolError(Exception):
-    """A call that cannot be served, with what the model and the engine need to know.
+    """A call that cannot be served, with the reason for the model and the engine.
 
     Attributes:
         code: One of the shared vocabulary: `invalid_input`, `denied`, `timeout`, `cancelled`, `unavailable`,

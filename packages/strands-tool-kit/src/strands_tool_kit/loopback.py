@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine for the tests of a tool: it answers what a test scripts, and records requests."""
+"""A real HTTP server on this machine for the tests of a tool: it gives scripted answers, and records requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
-# What a slow answer takes at most, so that a client without an end of its own does not hold a test for ever.
+# The longest time of a slow answer, so that a client without an end of its own does not hold a test for ever.
 _PATIENCE_S = 30.0
 
 
@@ -85,7 +85,7 @@ def trickle(start: bytes, part: bytes) -> Play:
 
 @dataclass
 class LoopbackServer:
-    """A server on 127.0.0.1: bytes are sent as they are, a function writes what it likes.
+    """A server on 127.0.0.1: bytes are sent as they are, a function writes its own answer.
 
     Attributes:
         answers: The answer of each path, without query; 404 for all others.
@@ -154,7 +154,7 @@ def loopback_servers() -> Iterator[Callable[..., LoopbackServer]]:
         server = LoopbackServer()
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Coroutine[Any, Any, None]:
-            connections.append(writer)  # now: a task that is cancelled before it begins never sees it
+            connections.append(writer)  # now: a task cancelled before it begins never sees it
             return server.serve(reader, writer)
 
         async def listen() -> None:

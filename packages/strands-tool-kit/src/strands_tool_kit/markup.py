@@ -31,7 +31,7 @@ async def feed_page(
     end = time.monotonic() + seconds
     for count, piece in enumerate(pieces(page)):
         parser.feed(piece)
-        # A construct that is unfinished after a whole piece stays unfinished.
+        # A construct unfinished after a whole piece stays so.
         if len(parser.rawdata) > len(piece):
             parser.rawdata = ""
         if count % 256 == 0:
@@ -45,7 +45,7 @@ def pieces(page: str) -> Iterator[str]:
     """Yield text and tags in order, without scripts, styles, comments and declarations.
 
     Each tag is one piece of a bounded length. `html.parser` looks at an unfinished construct again with every feed,
-    which takes quadratic time for a page that is made for it; here nothing is looked at twice.
+    which takes quadratic time for a page made for it; here nothing is looked at twice.
     """
     position, has_end = 0, True
     while position < len(page):

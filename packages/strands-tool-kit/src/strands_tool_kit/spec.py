@@ -1,7 +1,7 @@
-"""The parts of a TOOL_SPEC in few words: the schemas, their properties, and what a tool asks for.
+"""The parts of a TOOL_SPEC in few words: the schemas, their properties, and the claims of a tool.
 
-A literal TOOL_SPEC is readable without an import of its module; one that is made of these parts is not. Commit the
-manifest that `strands plugin manifest --write` makes, and a listing or a plan needs no import again.
+A literal TOOL_SPEC is readable without an import of its module; one made of these parts is not. Commit the manifest
+that `strands plugin manifest --write` makes, and a listing or a plan needs no import again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def string(description: str | None = None, *, length: Bounds = (None, None), **r
     """Return the rule of a text.
 
     Args:
-        description: What a model must know of the value.
+        description: The description of the value for a model.
         length: The fewest and the most characters; None for no bound.
         **rules: Further keywords of JSON Schema, such as `default` or `pattern`.
     """
@@ -25,7 +25,7 @@ def string(description: str | None = None, *, length: Bounds = (None, None), **r
 
 
 def choice(values: Sequence[str], description: str | None = None, **rules: Any) -> Rule:
-    """Return the rule of a text that is one of these values."""
+    """Return the rule of a text among these values."""
     return _rule("string", {"enum": list(values), **rules, "description": description})
 
 
@@ -77,7 +77,7 @@ def outputs(properties: Mapping[str, Rule], optional: Iterable[str] = (), **rule
 def for_programs(**properties: Rule) -> dict[str, Rule]:
     """Return properties of an output that a model does not read: its text says them, or only programs need them.
 
-    The core leaves them out of what it sends; steps and templates have them.
+    The core sends them to no model; steps and templates have them.
     """
     return {name: {**rule, "x-for-programs": True} for name, rule in properties.items()}
 
@@ -85,7 +85,7 @@ def for_programs(**properties: Rule) -> dict[str, Rule]:
 def hints(
     title: str, *, reads_only: bool, destructive: bool = False, idempotent: bool = True, open_world: bool = False
 ) -> Rule:
-    """Return the annotations of MCP: the title for people, and what a call may do.
+    """Return the annotations of MCP: the title for people, and the effects of a call.
 
     Args:
         title: The name of the tool for people.
@@ -115,7 +115,7 @@ def capabilities(
 
     Args:
         network: The hosts it reaches; `*` for any.
-        filesystem: `read` or `write`: what it does in the workspace; None for nothing.
+        filesystem: `read` or `write`: its access to the workspace; None for nothing.
         subprocess: Whether it starts processes.
         env: The environment variables it reads.
         secrets: The names of the secrets it takes.

@@ -1,4 +1,4 @@
-"""What the tests of a distribution of tools need, without strands-cli and the SDK: standard tests, calls, results."""
+"""The tests of a distribution of tools, without strands-cli and the SDK: standard tests, calls, results."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def call_tool(tool: Callable[..., Any], values: Mapping[str, Any], **passed: Any
     """Call a module tool as a host does, and return its result.
 
     Args:
-        tool: The function of the module that has the name of the tool; it may be a coroutine function.
+        tool: The function of the module with the name of the tool; it may be a coroutine function.
         values: The input.
-        **passed: What the host passes besides, as `CallContext` has it: `config`, `secrets`, `workspace`...
+        **passed: Further values of the host, as in `CallContext`: `config`, `secrets`, `workspace`...
     """
     use = {"toolUseId": "use-1", "name": tool.__name__, "input": dict(values)}
     result = tool(use, strands_cli=passed, agent=None)
@@ -68,7 +68,7 @@ class PackageContract:
     Attributes:
         distribution: Its name.
         tools: The names of its tools; each is a module of the package with a function of that name.
-        not_imported: What importing the tools must not import.
+        not_imported: The modules that the import of the tools must not load.
     """
 
     distribution: ClassVar[str]
@@ -77,7 +77,7 @@ class PackageContract:
 
     @property
     def package(self) -> str:
-        """What Python imports."""
+        """The name for an import."""
         return self.distribution.replace("-", "_")
 
     def module_of(self, tool: str) -> ModuleType:
@@ -113,7 +113,7 @@ class PackageContract:
                 jsonschema.validate(example["input"], tool["input_schema"])
 
     def test_every_property_of_the_input_is_described(self) -> None:
-        """A model knows of a property what its description says."""
+        """A model knows of a property only its description."""
         for name in self.tools:
             spec = self.module_of(name).TOOL_SPEC
             assert spec["name"] == name

@@ -1,4 +1,4 @@
-"""The answer of a call: built only here, from what the parent saw and from untrusted texts."""
+"""The answer of a call: built only here, from the facts seen by the parent and from untrusted texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = dict[str, Any]
 
 
 def answer_of(engine: str, outcome: Outcome, request: Request) -> Answer:
-    """Build the answer of a sandbox; what it says itself only fills in texts."""
+    """Build the answer of a sandbox; its own words only fill in texts."""
     report = _report_in(bytes(outcome.report))
     error, limits = _error(outcome, request, report)
     value: Answer = {
@@ -43,7 +43,7 @@ def answer_of(engine: str, outcome: Outcome, request: Request) -> Answer:
 
 
 def _report_in(report: bytes) -> dict[str, Any]:
-    """Return what the sandbox reports, if it is an object; lone surrogates, which no answer can carry, become `?`."""
+    """Return the report of the sandbox, if it is an object; lone surrogates, which no answer can carry, become `?`."""
     try:
         plain = json.dumps(json.loads(report or b"{}"), ensure_ascii=False, allow_nan=False)
         value = json.loads(plain.encode(errors="replace"))
@@ -53,7 +53,7 @@ def _report_in(report: bytes) -> dict[str, Any]:
 
 
 def _error(outcome: Outcome, request: Request, report: dict[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return what went wrong, if anything did, and the limits that were reached."""
+    """Return the error, if there was one, and the reached limits."""
     limits = ["output"] if outcome.is_cut else []
     ended_for = "cpu_time" if outcome.status == -signal.SIGXCPU else outcome.ended_for
     if ended_for:
@@ -94,7 +94,7 @@ def _signal_name(number: int) -> str:
 
 
 def files_of(found: dict[str, bytes | None], before: dict[str, bytes]) -> Answer:
-    """Return the files that the code made or changed, texts and others; what is too large is only named."""
+    """Return the files that the code made or changed, texts and others; too large ones are only named."""
     texts: dict[str, str] = {}
     others: dict[str, str] = {}
     notices: list[str] = []
@@ -112,7 +112,7 @@ def files_of(found: dict[str, bytes | None], before: dict[str, bytes]) -> Answer
 
 
 def text_of(value: Answer) -> str:
-    """Return what a person at a terminal would see, and the result."""
+    """Return the output that a person at a terminal would see, and the result."""
     parts = [value["stdout"].rstrip("\n"), value["stderr"].rstrip("\n")]
     if "result" in value:
         parts.append(f"result: {json.dumps(value['result'], ensure_ascii=False)}")

@@ -1,7 +1,7 @@
 """The sandboxed process: put on every layer, say so, wait for one program, run it, report.
 
-It is sent as compiled code to a bare interpreter and imports little, because its start is what a call waits for.
-What arrives on the channel after the layers are on comes from untrusted code.
+It is sent as compiled code to a bare interpreter and imports little, because a call waits for its start. Bytes on the
+channel after the layers are on come from untrusted code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FILENAME = "<code>"
 _MAX_RESULT = 65_536
 _MAX_SHOWN = 8_192
-# Released when code fails, so that one that has used up the memory can still be reported.
+# Released when code fails, so that exhausted memory can still be reported.
 _RESERVE = [bytearray(1 << 20)]
 
 
@@ -62,7 +62,7 @@ def _read(channel: int, size: int) -> bytes:
 
 
 def _say(channel: int, layers: dict[str, str]) -> None:
-    """Tell the parent what is in force, and hand it the scratch, which it may be unable to see by path."""
+    """Tell the parent the layers in force, and hand it the scratch, which it may be unable to see by path."""
     scratch = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     text = ", ".join(f"{_quoted(name)}: {_quoted(word)}" for name, word in layers.items())
     handed = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, scratch.to_bytes(4, sys.byteorder))]
@@ -98,7 +98,7 @@ def _execute(code: str, names: dict[str, Any]) -> Any:
     last = tree.body[-1] if tree.body else None
     if isinstance(last, _ast.Expr):
         tree.body.pop()
-    exec(compile(tree, _FILENAME, "exec"), names)  # noqa: S102 - what this process is for
+    exec(compile(tree, _FILENAME, "exec"), names)  # noqa: S102 - the purpose of this process
     if not isinstance(last, _ast.Expr):
         return None
     return eval(compile(_ast.Expression(last.value), _FILENAME, "eval"), names)  # noqa: S307 - as above
@@ -136,7 +136,7 @@ def _explain(error: BaseException, code: str) -> str:
     described, trace = _describe(error), error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != _FILENAME:
         trace = trace.tb_next
-    # A child that is out of memory has little left for explanations; and most programs need none, so it is late.
+    # A child out of memory has little left for explanations; and most programs need none, so it is late.
     try:
         import linecache
         import traceback

@@ -56,12 +56,12 @@ _NAMES = ["fork", "limits", "read", "signal", "tcp", "unix", "write"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the self-test says of this machine.
+    """The result of the self-test on this machine.
 
     Attributes:
         machine: The kernel's architecture, as the tables name it; empty where there is none.
         namespaces: Whether sandboxes try to use namespaces.
-        layers: What the tested sandbox had in force.
+        layers: The layers in force in the tested sandbox.
         reason: Why nothing may be run here; empty when the engine holds.
     """
 
@@ -88,7 +88,7 @@ def verdict() -> Verdict:
 
 
 def tested(machine: str, *, namespaces: bool) -> Verdict:
-    """Return what a sandbox of this kind shows when it is tested from inside."""
+    """Return the result of a sandbox of this kind tested from inside."""
     with _scratch.folder_for_a_while() as folder, _listeners(str(folder)) as (port, path):
         outside = folder / "outside"
         outside.write_text("outside", encoding="utf-8")
@@ -106,7 +106,7 @@ def tested(machine: str, *, namespaces: bool) -> Verdict:
 
 
 def _problem(report: bytes) -> str:
-    """Return what the probes say against the engine; only the full list of refusals speaks for it."""
+    """Return the probes' evidence against the engine; only the full list of refusals speaks for it."""
     try:
         names, broken = json.loads(report)["result"]
     except (ValueError, KeyError, TypeError):
@@ -136,7 +136,7 @@ def settings_for(
     disk_mb: int = 64,
     packages: tuple[str, ...] = (),
 ) -> Settings:
-    """Return what a sandbox is locked to, with what the interpreter and the listed packages need to be readable.
+    """Return the settings of a locked sandbox, with the files that the interpreter and the packages need readable.
 
     Raises:
         LookupError: A listed package is not installed here; its argument is the name.
@@ -164,7 +164,7 @@ def _interpreter() -> tuple[str, ...]:
 
 @functools.cache
 def _locate(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the folder to import a top-level package from, and what of it must be readable, importing nothing."""
+    """Return the folder to import a top-level package from, and its files to be readable, importing nothing."""
     module_spec = importlib.machinery.PathFinder.find_spec(name)
     origin = module_spec.origin if module_spec is not None else None
     if origin is None or origin in ("built-in", "frozen"):

@@ -1,4 +1,4 @@
-"""Landlock: what a sandbox may read and write, no TCP, and no signal or abstract socket to the outside."""
+"""Landlock: the readable and writable files of a sandbox, no TCP, and no signal or abstract socket to the outside."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import sys
 
 from strands_tool_python_exec import _landlock
 
-TYPE_CHECKING = False  # see `_child`: what is imported here is waited for
+TYPE_CHECKING = False  # see `_child`: these imports are waited for
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -37,11 +37,10 @@ def put_on(setup: Mapping[str, Any]) -> dict[str, str]:
     Args:
         setup: `parent`, `machine`, `filter`, `scratch`, `readable`, `listable`, `memory_mb`, `disk_mb`, `namespaces`.
 
-    Returns:
-        What is in force, layer by layer, in words.
+    Returns: The layers in force, one by one, in words.
 
     Raises:
-        OSError: A layer that is needed cannot be had; the process must not run code.
+        OSError: A needed layer cannot be had; the process must not run code.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     _limit(setup)
@@ -113,7 +112,7 @@ def _leave_with_parent(libc: ctypes.CDLL, parent: int) -> None:
 
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """Give up what root, or the first process of a user namespace, may do beyond its files."""
+    """Give up the rights of root, or of the first process of a user namespace, beyond its files."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     _require(libc.capset(header, (ctypes.c_uint32 * 6)()), "capabilities")
 

@@ -45,7 +45,7 @@ PROBES = (
 
 @functools.cache
 def reason() -> str:
-    """Return why the engine is not to be used here, after a test of what it must refuse; empty when it holds."""
+    """Return why the engine is not to be used here, after a test of its refusals; empty when it holds."""
     try:
         import pydantic_monty
     except ImportError:
@@ -145,7 +145,7 @@ def _scratch_of(request: Request) -> Iterator[Path]:
 
 
 def _left_in(folder: Path, budget: int) -> dict[str, bytes | None]:
-    if os.listdir not in os.supports_fd:  # Windows; the worker, which could change what lies there, waits
+    if os.listdir not in os.supports_fd:  # Windows; the worker, which could change files there, waits
         paths = [path for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink()]
         return {path.name: path.read_bytes() if path.stat().st_size <= budget else None for path in paths}
     directory = os.open(folder, os.O_RDONLY)
@@ -181,7 +181,7 @@ def _watched(worker: int | None, request: Request, is_to_end: Callable[[], bool]
 
 
 class _Output:
-    """What was printed, to the limit."""
+    """The output, up to the limit."""
 
     def __init__(self, limit: int) -> None:
         self.kept = {"stdout": bytearray(), "stderr": bytearray()}
@@ -201,7 +201,7 @@ class _Output:
 
 
 def _failed(error: Any, output: _Output, request: Request) -> Answer:
-    """Return what an exception of the code, or the end of its worker, adds to the answer."""
+    """Return the fields that an exception of the code, or the end of its worker, adds to the answer."""
     import pydantic_monty
 
     if output.is_flood:

@@ -45,7 +45,7 @@ class Pool:
         self._spares: list[Sandbox] = []
         self._in_use = 0
         self._size = 1
-        # Counts closings: what was asked for before one is not started after it.
+        # Counts closings: a spare requested before one is not started after it.
         self._epoch = 0
 
     @contextlib.contextmanager
@@ -91,7 +91,7 @@ class Pool:
         return self._ending.is_set()
 
     def _end(self) -> None:
-        """At the end of the process, let calls in threads that it has left behind remove what is theirs."""
+        """At the end of the process, let calls in abandoned threads remove their files."""
         self._ending.set()
         self._idle.wait(_MAX_END)
         self.close()

@@ -43,7 +43,7 @@ class Outcome:
     """The outcome of a sandbox; texts, report and files come from untrusted code.
 
     Attributes:
-        layers: What was in force before the code ran; None if the sandbox refused to run it.
+        layers: The layers in force before the code ran; None if the sandbox refused to run it.
         status: The exit status, negative for a signal.
         ended_for: Why this side ended it: `start`, `wall_time`, `output`, `disk`, `cancelled`, or nothing.
     """
@@ -139,7 +139,7 @@ class _Watch:
             return False
 
         seconds = math.ceil(self._request.timeout_s)
-        with contextlib.suppress(ProcessLookupError):  # it has just died, which is seen elsewhere
+        with contextlib.suppress(ProcessLookupError):  # it has just died, a fact seen elsewhere
             resource.prlimit(self._sandbox.process.pid, resource.RLIMIT_CPU, self._below_ceiling(seconds))
         self._pending = memoryview(framed((self._request.code, self._request.files)))
         self._until = time.monotonic() + self._request.timeout_s
@@ -158,7 +158,7 @@ class _Watch:
         return min(seconds, ceiling), min(seconds + 1, ceiling)
 
     def _write(self) -> None:
-        """Write what the channel takes; a child that no longer reads needs no more."""
+        """Write as much as the channel takes; a child that no longer reads needs no more."""
         try:
             self._pending = self._pending[self._sandbox.channel.send(self._pending[:262_144]) :]
         except BlockingIOError:

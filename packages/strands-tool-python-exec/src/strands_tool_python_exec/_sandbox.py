@@ -20,7 +20,7 @@ from typing import Any
 from strands_tool_python_exec import _scratch, _seccomp
 
 _PACKAGE = __name__.rpartition(".")[0]
-# What the child is made of, in the order in which it is imported there.
+# The modules of the child, in the order in which it imports them.
 _PARTS = ("_landlock", "_layers", "_child")
 _BOOT = """
 import marshal, posix, sys
@@ -47,7 +47,7 @@ _alive: set[Sandbox] = set()
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is locked in before the program is known; sandboxes of equal settings replace each other."""
+    """The settings locked in before the program is known; sandboxes of equal settings replace each other."""
 
     memory_mb: int
     disk_mb: int
@@ -63,7 +63,7 @@ class Sandbox:
     """A started sandbox; its owner must end it.
 
     Attributes:
-        layers: What is in force; None until it reports so, and if it refuses.
+        layers: The layers in force; None until it reports so, and if it refuses.
         refused: Why it refuses.
         exited: A descriptor that is readable when the process has ended.
         scratch: A descriptor of its current directory, -1 until it has sent one.
@@ -117,7 +117,7 @@ class Sandbox:
         return marshal.dumps(setup)
 
     def read_first(self) -> bytes:
-        """Read the sandbox's first message; return what came after it, which is nothing unless something is wrong.
+        """Read the sandbox's first message; return the bytes after it, none unless something is wrong.
 
         Raises:
             ConnectionError: It is gone.
@@ -135,7 +135,7 @@ class Sandbox:
         return self.layers is not None and self.process.poll() is None
 
     def end(self) -> int:
-        """Kill what is left of it, reap, and remove all that belonged to it but `scratch`; return its status."""
+        """Kill the rest of it, reap, and remove everything of it but `scratch`; return its status."""
         self.kill()
         self.process.wait()
         _alive.discard(self)
@@ -144,7 +144,7 @@ class Sandbox:
         return self.process.returncode
 
     def kill(self) -> None:
-        """Kill what is left of it."""
+        """Kill the rest of it."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)

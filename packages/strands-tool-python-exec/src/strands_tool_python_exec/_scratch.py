@@ -26,7 +26,7 @@ _OPEN = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NON
 _OPEN_DIRECTORY = _OPEN | getattr(os, "O_DIRECTORY", 0)
 
 
-# The folders of this process that are not removed yet; all change them under the lock.
+# The remaining folders of this process; all change them under the lock.
 _mine: set[Path] = set()
 _changing = threading.Lock()
 _ending = threading.Event()
@@ -55,7 +55,7 @@ def make() -> tuple[Path, int]:
 
 @contextlib.contextmanager
 def folder_for_a_while() -> Iterator[Path]:
-    """Make a folder that is removed after the block."""
+    """Make a folder, removed after the block."""
     folder, lock = make()
     try:
         yield folder
@@ -70,7 +70,7 @@ def _remove_rest() -> None:
     with _changing:
         rest = list(_mine)
     for folder in rest:
-        # A thread that still uses the folder finds it no longer, so that it cannot fill what is being removed.
+        # A thread that still uses the folder finds it no longer, so that it cannot fill it during the removal.
         with contextlib.suppress(OSError):
             remove(folder.rename(folder.with_name(f"{folder.name}-0")))
 
@@ -99,14 +99,14 @@ def _lock(folder: Path) -> int:
 
 
 def unlock(descriptor: int) -> None:
-    """Give up what `make` locked."""
+    """Release the lock of `make`."""
     if descriptor >= 0:
         os.close(descriptor)
 
 
 @functools.cache
 def _sweep(parent: str) -> None:
-    """Remove, once per process, what processes that were killed have left behind."""
+    """Remove, once per process, the folders of killed processes."""
     if not hasattr(os, "geteuid"):
         return
     for folder in [*Path(parent).glob(f"{_PREFIX}*"), *Path(parent).glob(f"{_NEW}*")]:
@@ -128,7 +128,7 @@ def is_within(directory: int, budget: int) -> bool:
 
 
 def _count(directory: int, left: list[int], depth: int) -> None:
-    """Take what lies beneath a directory off what is left; the tree may be changing meanwhile."""
+    """Take the files beneath a directory off the rest; the tree may be changing meanwhile."""
     if depth == 0:
         left[0] = -1
     with contextlib.suppress(OSError), os.scandir(directory) as entries:

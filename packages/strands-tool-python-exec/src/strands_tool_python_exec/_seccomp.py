@@ -54,7 +54,7 @@ def _one_of(argument: int, values: tuple[int, ...]) -> list[bytes]:
 
 
 def _rules(process: int) -> dict[str, list[bytes]]:
-    """Return what to do for each call whose arguments decide."""
+    """Return the rules for each call whose arguments decide."""
     return {
         "clone": [
             _low(0),

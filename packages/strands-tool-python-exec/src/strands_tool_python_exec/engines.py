@@ -1,4 +1,4 @@
-"""Which engines run code on this machine: each is asked by a test of what it must refuse, never by its name."""
+"""The engines that run code on this machine: each is asked by a test of its refusals, never by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `python_exec`: run Python code in a locked child process and return what it printed and computed."""
+"""The tool `python_exec`: run Python code in a locked child process and return its output and result."""
 
 from __future__ import annotations
 
@@ -94,8 +94,7 @@ def python_exec(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         **kwargs: The invocation state; `strands_cli` may carry `config` (`engine`, `timeout_s`, `max_timeout_s`,
             `memory_mb`, `disk_mb`, `max_output_bytes`, `packages`), `deadline` and `cancel`.
 
-    Returns:
-        A Strands tool result: what was printed, and a JSON block with the rest. Code that fails is a success with an
+    Returns: A Strands tool result: the output, and a JSON block with the rest. Code that fails is a success with an
         `error`; an error result means that no code was run, or that the call was cancelled.
     """
     context = CallContext.of(kwargs)
@@ -147,7 +146,7 @@ def _run_monty(request: Request, is_cancelled: Callable[[], bool]) -> Answer | N
 
 
 def _request(arguments: dict[str, Any], context: CallContext, engine: str) -> Request:
-    """Return what to run and in which limits.
+    """Return the code to run and its limits.
 
     Raises:
         ToolError: The files or configured packages cannot be had.

@@ -16,7 +16,7 @@ SHOWN = 100
 
 
 def check_text(text: str, workspace: Any, *, capability: bool) -> tuple[str, dict[str, Any]]:
-    """Return what is wrong with a workflow, in words and as JSON.
+    """Return the faults of a workflow, in words and as JSON.
 
     Files that it names (agents, schemas, recordings, skills) are not read: each is a warning.
 

@@ -1,4 +1,4 @@
-"""The tool `spec_verify`: say what is wrong with a workflow, without running anything of it or reading its files."""
+"""The tool `spec_verify`: report the faults of a workflow, without running anything of it or reading its files."""
 
 from __future__ import annotations
 
@@ -68,8 +68,7 @@ def spec_verify(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         tool: The Strands tool use: `toolUseId` and `input`.
         **kwargs: The invocation state; `strands_cli["workspace"]["root"]` is taken for the workflow's folder.
 
-    Returns:
-        A Strands tool result: what is wrong in words and as JSON; a workflow with errors is a success of this tool.
+    Returns: A Strands tool result: the faults in words and as JSON; a workflow with errors is a success of this tool.
     """
 
     def work() -> tuple[str, dict[str, Any]]:

@@ -35,7 +35,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """The body as UTF-8; what does not fit is U+FFFD."""
+        """The body as UTF-8, with U+FFFD for bytes that do not fit."""
         return self.content.decode("utf-8-sig", "replace")
 
 

@@ -20,7 +20,7 @@ from strands_tool_web_search._service import Service
 BASE_URL = "https://duckduckgo.com"
 MAX_PAGES = 3
 _HEADERS = {"accept": "text/html,application/json", "accept-language": "en"}
-# What the page of a query gives to its own script, and what each request of that script needs.
+# The token of a query's page for its own script, which each request of that script needs.
 _TOKEN = re.compile(r"vqd=[\"']?([0-9-]{3,200})")
 _TAG = re.compile(r"<[^<>]*>")
 _MAX_RESULTS = 60
@@ -44,7 +44,7 @@ async def search_news(
         config: The configuration of the tool.
         fields: The question as the service has it: `q`, `kl`, `kp` and `df`.
         wanted: The greatest number of results.
-        context: What the host passes.
+        context: The values of the host.
 
     Returns:
         The results and notices about them.
@@ -137,7 +137,7 @@ def _plain(text: Any, limit: int) -> str:
 
 
 def _day(seconds: Any) -> str:
-    """Return the day of a moment in UTC, or an empty text for what is none."""
+    """Return the day of a moment in UTC, or an empty text for another value."""
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
         return ""
     try:

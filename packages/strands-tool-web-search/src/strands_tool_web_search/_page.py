@@ -33,7 +33,7 @@ class Hit:
     published_date: str = ""
 
     def described(self) -> dict[str, str]:
-        """Return it as JSON, without what it does not have."""
+        """Return it as JSON, without absent fields."""
         more = {"source": self.source, "published_date": self.published_date}
         first = {"title": self.title, "url": self.url, "snippet": self.snippet}
         return {**first, **{name: value for name, value in more.items() if value}}
@@ -41,7 +41,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a result page says.
+    """The content of a result page.
 
     Attributes:
         hits: The results without advertisements.
@@ -71,7 +71,7 @@ class _Found:
 
 
 async def read_page(text: str) -> Page:
-    """Return what a result page says; other tasks run while it is read."""
+    """Return the content of a result page; other tasks run while it is read."""
     reader = _Reader()
     is_whole = await feed_page(reader, text, seconds=SECONDS, is_full=lambda: len(reader.found) > _MAX_FOUND)
     return reader.page(is_cut=not is_whole)
@@ -134,7 +134,7 @@ class _Reader(html.parser.HTMLParser):
         """Pass over a declaration; the standard parser would raise for some."""
 
     def page(self, *, is_cut: bool) -> Page:
-        """Return what was collected."""
+        """Return the collected results."""
         hits, left_out, is_known = [], 0, self._is_empty
         for one in self.found:
             url, is_ad = unwrapped(one.href)

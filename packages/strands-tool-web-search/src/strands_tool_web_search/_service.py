@@ -43,7 +43,7 @@ class Service:
         Args:
             config: The configuration.
             base: The address of the service unless `base_url` says another.
-            path: What follows the address.
+            path: The path after the address.
 
         Raises:
             ToolError: `unavailable`, since only the operator can correct it.
@@ -59,7 +59,7 @@ class Service:
 
     @property
     def name(self) -> str:
-        """The service in a message: its host, without what may be private in its address."""
+        """The service in a message: its host, without the possibly private parts of its address."""
         return self.url.host
 
     def until(self, context: CallContext) -> float:

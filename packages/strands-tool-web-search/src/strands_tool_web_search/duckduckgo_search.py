@@ -125,7 +125,7 @@ def _read(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _found(arguments: Mapping[str, Any], context: CallContext) -> tuple[list[Hit], list[str]]:
-    """Return the results and notices of the kind of search that is asked for."""
+    """Return the results and notices of the wanted kind of search."""
     fields = {
         "q": arguments["query"],
         "kl": arguments["region"],

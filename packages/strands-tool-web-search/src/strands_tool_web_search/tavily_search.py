@@ -154,7 +154,7 @@ async def tavily_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _require_sound(arguments: Mapping[str, Any]) -> None:
-    """Raise for what the flat schema cannot say: domains, days of the calendar, countries, half characters."""
+    """Raise for faults that the flat schema cannot find: domains, days of the calendar, countries, half characters."""
     for name in ("include_domains", "exclude_domains"):
         domains = arguments[name] or ()
         if len(domains) > _DOMAINS["maxItems"] or not all(_is_domain(domain) for domain in domains):
@@ -192,7 +192,7 @@ def _key(context: CallContext) -> str:
 
 
 def _answer_of(service: Service, reply: Reply, key: str) -> Mapping[str, Any]:
-    """Return the service's JSON, or raise with what it says instead."""
+    """Return the service's JSON, or raise with its error instead."""
     # A service may repeat the key, as some do when it is wrong.
     text = reply.text.replace(key, "[secret]")
     try:
@@ -212,13 +212,13 @@ def _answer_of(service: Service, reply: Reply, key: str) -> Mapping[str, Any]:
 
 
 def _detail_of(value: Any) -> str:
-    """Return what an error answer says, as one short line."""
+    """Return the message of an error answer, as one short line."""
     detail = value.get("detail") if isinstance(value, Mapping) else None
     return line_of(detail.get("error") if isinstance(detail, Mapping) else detail, 200)
 
 
 def _described(value: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return what the model and the workflow get of a sound answer."""
+    """Return the text for the model and the values for the workflow from a sound answer."""
     listed = value["results"][: arguments["max_results"]]
     raw_limit = min(_MAX_RAW, _MAX_ALL_RAW // max(len(listed), 1)) if arguments["include_raw_content"] else 0
     found = [result for one in listed if (result := _result(one, raw_limit))]

@@ -1,4 +1,4 @@
-"""A guarded HTTP client for tools: it reaches the public web and what the operator opened, within limits.
+"""A guarded HTTP client for tools: it reaches the public web and the places that the operator opened, within limits.
 
 Needs the extra `http`: `pip install 'strands-tool-kit[http]'`.
 """

@@ -72,7 +72,7 @@ def parse_address(text: str) -> IPAddress | None:
 
 
 def meanings(address: IPAddress) -> Iterator[IPAddress]:
-    """Yield every address that packets to this one may end at: itself, and what is wrapped in it.
+    """Yield every address that packets to this one may end at: itself, and the one wrapped in it.
 
     An IPv4-mapped address is only another way to write the IPv4 address, so that one alone is yielded.
     """

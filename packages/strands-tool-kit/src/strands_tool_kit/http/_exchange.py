@@ -42,7 +42,7 @@ class HttpResponse:
         content: The decoded body as far as it was read.
         is_cut: Whether the body continues after `content`.
         redirects: The URLs, without queries, that led here.
-        notices: What a reader must know about the response.
+        notices: Notes about the response for a reader.
     """
 
     url: httpx.URL
@@ -62,7 +62,7 @@ async def exchange(
     Args:
         request: The request; its URL has passed `policy.require_url`.
         policy: The operator's rules.
-        context: What the host passed: the secrets, and a deadline that may shorten the time.
+        context: The values of the host: the secrets, and a deadline that may shorten the time.
         seconds: The time for all of it, by default the policy's.
 
     Raises:

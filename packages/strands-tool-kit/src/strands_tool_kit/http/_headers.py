@@ -23,7 +23,7 @@ _CLOSED = frozenset(
     )
 )
 _CLOSED_PREFIXES = ("proxy-", "x-aws-ec2-metadata", "x-forwarded-", "sec-")
-# What goes along to another origin; everything else is dropped.
+# Headers that go along to another origin; everything else is dropped.
 _HARMLESS = frozenset({"accept", "accept-language", "user-agent"})
 STANDARD = {"accept": "*/*", "user-agent": f"strands-tool-kit/{__version__}"}
 

@@ -1,4 +1,4 @@
-"""What the operator lets requests reach: hosts, addresses, and the limits of one call."""
+"""The operator's rules for requests: hosts, addresses, and the limits of one call."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Policy:
         """Raise unless the address, and every address wrapped in it, may be reached at this port.
 
         Raises:
-            ToolError: `denied`, with what kind of address it is.
+            ToolError: `denied`, with the kind of the address.
         """
         for index, meaning in enumerate(meanings(address)):
             if any(rule.covers(meaning, port) for rule in self.deny_hosts):
@@ -122,7 +122,7 @@ class Policy:
             kind = closed_because(meaning)
             if kind is None:
                 continue
-            # What is wrapped (NAT64, 6to4...) would leave by another road than the one that was opened.
+            # A wrapped address (NAT64, 6to4...) would leave by another road than the opened one.
             if index or kind in NEVER or not any(rule.covers(meaning, port) for rule in self.allow_private):
                 inside = "" if meaning == address else f" (inside {address})"
                 problem = f"{meaning}{inside} is not a public address ({kind})"

@@ -16,7 +16,7 @@ _MAX_DECODINGS = 5
 _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # Controls, invisible characters, halves of pairs, line ends.
 _CLOSED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# What some servers take for the character it looks like, beyond what Unicode itself says (NFKC).
+# Characters that some servers take for another, similar one, beyond those of Unicode itself (NFKC).
 _LOOKALIKES = str.maketrans(
     {"\u2215": "/", "\u2044": "/", "\u29f8": "/", "\u2216": "\\", "\u29f5": "\\", "\u3002": "."}
 )

@@ -37,7 +37,7 @@ def decode_text(content: bytes, headers: Mapping[str, str], *, looks_inside: boo
         looks_inside: Whether an HTML page may name the character set in its first 1,024 bytes.
 
     Returns:
-        The text, where what does not fit is U+FFFD, and the name of the codec.
+        The text, with U+FFFD for bytes that do not fit, and the name of the codec.
     """
     named = _CHARSET.search(headers.get("content-type", ""))
     if named is None and looks_inside:

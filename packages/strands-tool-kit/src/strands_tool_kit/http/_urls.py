@@ -1,4 +1,4 @@
-"""URLs in the one form that is checked and connected to."""
+"""URLs in the one form to check and connect to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def origin_of(url: httpx.URL) -> tuple[str, str, int]:
 
 
 def shown_origin(url: httpx.URL) -> str:
-    """Return scheme, host and port as text, without what may be private in a path or query."""
+    """Return scheme, host and port as text, without possible private parts in a path or query."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
@@ -68,7 +68,7 @@ def _bad_url(problem: str, reason: str) -> ToolError:
 
 
 def ascii_host(host: str) -> str | None:
-    """Return a host in the one form that is compared and connected to, or None if it is not a host."""
+    """Return a host in the one form to compare and connect to, or None for another text."""
     if (address := parse_address(host)) is not None:
         return str(address)
     try:

@@ -8,7 +8,7 @@ _WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 class EncodingError(ValueError):
-    """A body that is compressed in a way that is not accepted, or is damaged.
+    """A damaged body, or one with an unaccepted compression.
 
     Attributes:
         is_damaged: Whether another attempt may bring a sound body.
@@ -44,7 +44,7 @@ class Body:
         self._bytes = bytearray()
 
     def add(self, chunk: bytes) -> bool:
-        """Add what came over the wire; return whether more may come.
+        """Add bytes from the wire; return whether more may come.
 
         Raises:
             EncodingError: The compressed data is damaged.
@@ -82,7 +82,7 @@ class Body:
 
     @property
     def content(self) -> bytes:
-        """What was decoded so far."""
+        """The decoded bytes so far."""
         return bytes(self._bytes)
 
     @property

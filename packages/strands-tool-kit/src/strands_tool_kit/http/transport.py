@@ -30,7 +30,7 @@ class Meter:
     left: int
 
     def count(self, read: int) -> None:
-        """Subtract what was read.
+        """Subtract the read bytes.
 
         Raises:
             TooMuchError: Nothing is left.
@@ -41,7 +41,7 @@ class Meter:
 
 
 class MeteredStream(httpcore.AsyncNetworkStream):
-    """A network stream that counts what is read from it."""
+    """A network stream that counts the bytes read from it."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, meter: Meter) -> None:
         self._stream = stream
@@ -68,7 +68,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._meter)
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what the stream itself knows."""
+        """Return the stream's own information."""
         return self._stream.get_extra_info(info)
 
 
@@ -79,7 +79,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         require_address: Raises `ToolError` for an address and port that may not be reached.
         meter: Counts the bytes read.
         inner: Opens the connection to one address.
-        trusted: Host and port that need no check: a proxy that is written as one in a private network.
+        trusted: Host and port that need no check: a proxy written as one in a private network.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ def open_pool(
         meter: Counts the bytes read.
         require_address: Raises `ToolError` for an address and port that may not be reached.
         proxy: An HTTP proxy, which resolves names itself; only its own address is resolved here. It is checked too,
-            unless the proxy is written as an address, or by a name that is never public.
+            unless the proxy is written as an address, or by a never public name.
         ca_file: A PEM file of further authorities.
 
     Raises:
