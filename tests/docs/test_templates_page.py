@@ -21,10 +21,10 @@ PATTERNS = sorted(path.stem for path in (EXAMPLES / "patterns").glob("*.yaml") i
 
 
 def rows_after(heading: str) -> dict[str, str]:
-    """Return the first table below a heading: the first cell, and the others."""
-    table = PAGE.partition(f"# {heading}\n")[2].partition("\n| --- | --- |\n")[2].partition("\n\n")[0]
-    cells = (line.strip("| ").split(" | ", 1) for line in table.splitlines())
-    return {first.strip("`"): rest for first, rest in cells}
+    """Return the first list below a heading: what each line begins with, and the rest."""
+    first = PAGE.partition(f"# {heading}\n")[2].partition("\n- ")[2].partition("\n\n")[0]
+    parts = (line.removeprefix("- ").split(": ", 1) for line in first.splitlines())
+    return {name.strip("`"): rest for name, rest in parts}
 
 
 def words_in(name: str, part: Any) -> Iterator[str]:
@@ -53,7 +53,7 @@ def test_a_pattern_has_the_names_of_the_page(pattern: str) -> None:
 
 
 def test_the_filters_of_the_page_exist() -> None:
-    named = {row.split(r"\|")[1].strip().partition("(")[0] for row in rows_after("Filters and tests")}
+    named = {row.split("|")[1].strip().partition("(")[0] for row in rows_after("Filters and tests")}
     assert named == {"regex_search", "fromjson", "tojson", "truncate"}
     assert named <= set(Templates().sandbox.filters)
 

@@ -24,7 +24,7 @@ def test_a_call_is_given_what_the_page_says(tmp_path: Path) -> None:
     written = [
         name
         for line in table.splitlines()
-        if line.startswith("|")
-        for name in re.findall(r"`(\w+)`", line.partition(" | ")[0])
+        if line.startswith("- ")
+        for name in re.findall(r"`(\w+)`", line.partition(": ")[0])
     ]
     assert sorted(folder.strands("run", "flow.yaml").out.split()) == sorted(written)

@@ -362,7 +362,7 @@ MANIFEST_FIELD = Code("manifest-field", "A manifest has an unknown field.", "Cor
 MANIFEST_UNTRUE = Code(
     "manifest-untrue",
     "A manifest differs from the distribution's own metadata or code.",
-    "Generate it again with: strands plugin manifest --write",
+    "Generate it again: strands plugin manifest --write",
 )
 
 FILE_NAME = "strands_tools.json"

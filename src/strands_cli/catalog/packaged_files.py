@@ -30,7 +30,7 @@ from strands_cli.quick_dataclass import dataclass
 BAD_PACKAGED = Code(
     "bad-packaged",
     "An entry point of workflows, agents or skills does not name a folder inside its own package.",
-    "Write `NAME = package:folder`, with a folder that is in the wheel.",
+    "Write `NAME = package:folder`, with a folder in the wheel.",
 )
 
 PackagedKind = Literal["workflow", "agent", "skill"]
@@ -177,7 +177,7 @@ def is_inside(path: str, folder: str) -> bool:
 UNKNOWN_PACKAGED = Code(
     "unknown-packaged",
     "No installed distribution brings a workflow, agent or skill of this name.",
-    "Look at what is installed: strands list-workflows",
+    "See what is installed: strands list-workflows",
     2,
 )
 AMBIGUOUS_PACKAGED = Code(

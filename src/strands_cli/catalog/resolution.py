@@ -36,7 +36,7 @@ TOOL_BROKEN = Code("tool-broken", "A tool is installed but cannot be used as it 
 TOOL_UNMET = Code(
     "tool-unmet",
     "A tool requires something that this machine does not have.",
-    "Provide the reported requirement, or use another tool.",
+    "Provide it, or use another tool.",
     18,
 )
 NOT_IN_CATALOG = Code(

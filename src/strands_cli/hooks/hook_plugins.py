@@ -25,7 +25,7 @@ HOOK_MISSING = Code(
 HOOK_ABSENT = Code(
     "hook-absent",
     "A hook plugin that a person switched on is not installed here; the run goes on without it.",
-    "Install it. Where nothing may run without it: `strands plugin enable NAME --required`.",
+    "Install it, or require it: `strands plugin enable NAME --required`.",
 )
 
 

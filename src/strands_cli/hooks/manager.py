@@ -34,14 +34,14 @@ from strands_cli.quick_dataclass import dataclass
 HOOK_FAILED = Code(
     "hook-failed",
     "A hook plugin cannot be used, or returns a value that its hook does not allow.",
-    "Upgrade it, or remove it from `hooks:` of the policy file.",
+    "Upgrade it, or remove it from `hooks:`.",
     21,
 )
 
 HOOK_WITHOUT_EFFECT = Code(
     "hook-without-effect",
-    "A hook plugin allows something, and the policy file that enables it does not let it allow.",
-    "Let it allow: strands plugin enable NAME --may allow",
+    "A hook plugin allows something, and the policy file that enables it does not let it.",
+    "Let it: strands plugin enable NAME --may allow",
 )
 
 Tell = Callable[[str], None]

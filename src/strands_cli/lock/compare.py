@@ -23,13 +23,13 @@ from strands_cli.texts.phrases import first_of
 LOCK_CHANGED = Code(
     "lock-changed",
     "An installed distribution differs from the lock in its version, its files or a tool's definition.",
-    "Read the change, then accept it: strands lock --update NAME",
+    "Read the change, then: strands lock --update NAME",
     21,
 )
 LOCK_UNLISTED = Code(
     "lock-unlisted",
     "A tool is used, or comes with a used distribution, that the lock does not list.",
-    "Read its definition, then accept it: strands lock --update NAME",
+    "Read its definition, then: strands lock --update NAME",
     21,
 )
 

@@ -16,7 +16,7 @@ from strands_cli.system.protected_names import unwritable_in
 ARTIFACT_EXISTS = Code(
     "artifact-exists",
     "An output file of the run already exists.",
-    "Write `outputs: {overwrite: true}` for a job that runs again, or pass --force or --out DIR.",
+    "Write `outputs: {overwrite: true}`, or pass --force or --out DIR.",
     12,
 )
 _EXISTS = "pass --force to overwrite it, write `overwrite: true` under `outputs`, or pass --out DIR to write elsewhere"

@@ -71,7 +71,7 @@ KINDS = {
 PART_TAKEN = Code(
     "part-taken",
     "Two distributions claim the same command, store or other part, or one claims a name of strands-cli.",
-    "Uninstall the one that you do not mean.",
+    "Uninstall one of them.",
     21,
 )
 PART_DENIED = Code(
@@ -84,7 +84,7 @@ PART_DENIED = Code(
 PART_BROKEN = Code(
     "part-broken",
     "A command, provider, store or other part of a distribution cannot be imported or used.",
-    "Upgrade the distribution, or name another one.",
+    "Upgrade the distribution.",
     18,
 )
 
@@ -319,12 +319,12 @@ def _require_locked(part: Part, policy: Policy, lock: NamedIn | None) -> None:
 UNKNOWN_GROUP = Code(
     "unknown-group",
     "A distribution declares entry points in a group that begins as ours do, and that nothing reads.",
-    "Correct the group, or report it to the author.",
+    "Correct the group.",
 )
 BAD_PART_NAME = Code(
     "bad-part-name",
     "A command, a filter, a store or another part has a name that a person could not write.",
-    "Rename the entry point, or report it to the author.",
+    "Rename the entry point.",
 )
 
 _KNOWN = (TOOLS, HOOKS, *PART_GROUPS, *PACKAGED)

@@ -92,8 +92,8 @@ def _way_out(way: Outgoing) -> str:
 
 UNTRUSTED_WORKFLOW = Code(
     "untrusted-workflow",
-    "The workflow starts a program, or opens a folder, a file or a private network, and no person has allowed that.",
-    "Read it (strands explain FILE), then allow it: strands trust FILE",
+    "The workflow starts a program, or opens a folder, a file or a private network, which no person has allowed.",
+    "Read it (strands explain FILE), then: strands trust FILE",
     21,
 )
 

@@ -156,7 +156,7 @@ def _check_record(options: RunRequest) -> list[Finding]:
 UNKNOWN_PRICE = Code(
     "unknown-price",
     "`max_cost_usd` cannot be enforced, since the price of a model is unknown.",
-    "Add the price to a file that STRANDS_PRICES names, or limit max_tokens.",
+    "Add the price to the file of STRANDS_PRICES, or limit max_tokens.",
     18,
 )
 UNDEFINED_VARIABLE = Code(

@@ -94,7 +94,7 @@ UNSET_VARIABLE = Code(
 BAD_VARIABLE = Code(
     "bad-variable",
     "A `${...}` in `runtime` is malformed, or names what looks like a secret.",
-    "Write ${NAME} or ${NAME:-default}; providers take their keys from the environment by themselves.",
+    "Write ${NAME} or ${NAME:-default}; providers take their keys by themselves.",
 )
 
 FIELDS = ("provider", "model_id", "region", "host")

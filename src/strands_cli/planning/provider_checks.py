@@ -36,7 +36,7 @@ UNKNOWN_PROVIDER = Code(
 )
 MISSING_EXTRA = Code(
     "missing-extra",
-    "The provider's client package is not installed, or in a version that the SDK does not admit.",
+    "The provider's client is not installed, or in a version that the SDK does not admit.",
     "Install the extra that the fix names.",
     18,
 )
@@ -78,7 +78,7 @@ LITERAL_KEY = Code(
 )
 KEY_TO_OTHER_HOST = Code(
     "key-to-other-host",
-    "The workflow sends the provider's key from your environment to a host that is not the provider's.",
+    "The workflow sends the provider's key from your environment to another host.",
     "Check that the key was made for that host.",
 )
 

@@ -32,7 +32,7 @@ NOTES_OUTSIDE = Code(
 )
 STATEFUL_MEMORY = Code(
     "stateful-memory",
-    "An agent with `memory: run` has a model that stores the conversation on its provider's server.",
+    "An agent with `memory: run` has a model whose provider stores the conversation.",
     "Remove the option `stateful`, or use `memory: step`.",
 )
 

@@ -25,7 +25,7 @@ from strands_cli.parts.named_parts import Part, is_meant_as_ours, owner_of
 
 PLUGIN_REPLACES = Code(
     "plugin-replaces",
-    "A distribution would replace or hide files of another one or of strands-cli, or run code at every start.",
+    "A distribution would replace or hide files of others or of strands-cli, or run code at every start.",
     "Do not install it; report it to its author.",
 )
 

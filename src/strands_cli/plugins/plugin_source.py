@@ -58,7 +58,7 @@ from strands_cli.workflow.findings import BAD_SCHEMA
 
 UNKNOWN_DISTRIBUTION = Code(
     "unknown-distribution",
-    "No installed distribution with this name declares tools, workflows, agents, skills, commands or other parts.",
+    "No installed distribution of this name declares anything for strands-cli.",
     "Correct the name, or install it.",
 )
 BAD_PLUGIN = Code(

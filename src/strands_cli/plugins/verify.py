@@ -134,7 +134,7 @@ FILE_ADDED = Code(
 )
 NOT_RECORDED = Code(
     "not-recorded",
-    "A distribution is installed in place or has no RECORD, so its files cannot be verified.",
+    "A distribution without a RECORD, or installed in place, cannot be verified.",
     "Install it from a wheel.",
 )
 

@@ -22,7 +22,7 @@ from strands_cli.yaml_files.document import Document
 BAD_POLICY = Code(
     "bad-policy",
     "A policy file cannot be read or is not valid; nothing runs.",
-    "Correct the error at the place: strands explain policy-files.",
+    "Correct it: strands explain policy-files.",
     21,
 )
 UNSAFE_POLICY_FILE = Code(

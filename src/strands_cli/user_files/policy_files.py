@@ -15,7 +15,7 @@ from strands_cli.policy.rule import Level
 
 UNNAMED_POLICY = Code(
     "unnamed-policy",
-    "A `strands-policy.yaml` beside the workflow allows something; unless it is named, it can only restrict.",
+    "A `strands-policy.yaml` that is only found beside the workflow allows something.",
     "Read it, then name it (--policy FILE), or move the rule into your own policy file.",
     21,
 )

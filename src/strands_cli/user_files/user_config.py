@@ -116,7 +116,7 @@ class UserFileReader(ABC):
 BAD_CONFIG = Code(
     "bad-config",
     "The user's config file cannot be read or is not valid; no run starts.",
-    "Correct the error at the place: strands explain notifications.",
+    "Correct it: strands explain notifications.",
 )
 UNSAFE_CONFIG_FILE = Code(
     "unsafe-config-file",

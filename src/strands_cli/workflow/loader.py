@@ -36,8 +36,8 @@ _DEEPEST = 200
 
 UNKNOWN_FORMAT = Code(
     "unknown-format",
-    "A file names a format or a version that no installed distribution translates.",
-    "Install a distribution that does, or correct the name or the version.",
+    "A file has a format or version that no installed distribution translates.",
+    "Install one that does, or correct the name or the version.",
     18,
 )
 FORMAT_FINDING = Code(
@@ -313,7 +313,7 @@ NOT_A_WORKFLOW = Code(
 PATTERN_UNUSABLE = Code(
     "pattern-unusable",
     "The pattern of an installed distribution cannot be imported, or is not a pattern.",
-    "Upgrade the distribution, or report it to its authors.",
+    "Upgrade the distribution.",
     18,
 )
 

@@ -13,8 +13,8 @@ from strands_cli.yaml_files.document import Document, escape
 
 BAD_RECORDING = Code(
     "bad-recording",
-    "A recording for provider `replay` does not have the required form.",
-    "Correct it at the place, or record again: `strands run SPEC --record FILE`.",
+    "A recording for provider `replay` is malformed.",
+    "Correct it, or record again: `strands run SPEC --record FILE`.",
 )
 
 VERSION = 1

@@ -93,7 +93,7 @@ def _decode(raw: bytes, name: str) -> str:
 FILE_NOT_READ = Code(
     "file-not-read",
     "A file that the workflow names is not here, so it is not checked.",
-    "Validate where the files are: strands validate FILE.",
+    "Validate where the files are.",
 )
 
 _ELSEWHERE = "check it in the folder with its files"

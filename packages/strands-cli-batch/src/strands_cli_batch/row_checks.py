@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UNKNOWN_COLUMN = Code(
     "unknown-column",
-    "A column, or a member of an object, is not an input that the workflow declares.",
+    "A column, or a member of an object, is not an input of the workflow.",
     "Correct the name, declare the input, or remove the column.",
 )
 INPUT_TWICE = Code(

@@ -33,8 +33,8 @@ BAD_ROW = Code(
 )
 BAD_COLUMN = Code(
     "bad-column",
-    "A column has no name or that of another one, or the separators are not those of the format.",
-    "Give each column the name of an input, and separate them by commas, or by tabs with `--format tsv`.",
+    "A column has no name or that of another one, or the wrong separators.",
+    "Give each column the name of an input, separated by commas, or by tabs with `--format tsv`.",
 )
 ROWS_UNREADABLE = Code(
     "rows-unreadable",
@@ -43,7 +43,7 @@ ROWS_UNREADABLE = Code(
 )
 ROWS_TOO_LARGE = Code(
     "rows-too-large",
-    "A file of rows has more than 256 MB or 100,000 rows, or a row of more than 10 million characters.",
+    "A file has more than 256 MB or 100,000 rows, or a row of more than 10 million characters.",
     "Split it into several batches.",
 )
 

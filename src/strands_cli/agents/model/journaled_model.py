@@ -121,7 +121,7 @@ def _text_of(event: Mapping[str, Any]) -> str:
 
 UNKNOWN_END = Code(
     "unknown-end",
-    "A provider ended an answer for a reason that is not known here; the answer is used as it is.",
+    "A provider ended an answer for an unknown reason; the answer is used as it is.",
     "Read the answer: it may be cut off or refused.",
 )
 _MOST_REASON = 100

@@ -99,7 +99,7 @@ def changed_files(files: Mapping[str, str], roots: Mapping[str, str]) -> list[st
 
 BAD_ADOPTED_FILE = Code(
     "bad-adopted-file",
-    "A strands-adopted.json cannot be read or breaks its rules; the parts without errors are still used.",
+    "A part of a strands-adopted.json cannot be read or breaks its rules; the others are still used.",
     "Write it again: strands plugin adopt DIST",
 )
 ADOPTED_FIELD = Code("adopted-field", "A strands-adopted.json has an unknown field.", "Correct or remove the field.")

@@ -72,18 +72,18 @@ _SHOWN = 3
 
 ADOPTED_CLAIM = Code(
     "adopted-claim",
-    "A project's strands-adopted.json says of a tool what its source does not say; that does not count.",
-    "Adopt it again from its source, or leave the words out.",
+    "A project's strands-adopted.json claims of a tool what its source does not say; that does not count.",
+    "Adopt it again from its source, or leave the claim out.",
 )
 ADOPTED_CHANGED = Code(
     "adopted-changed",
     "A distribution has changed since its tools were adopted; none of them can be used.",
-    "Read the change, then adopt it again: strands plugin adopt DIST",
+    "Read the change, then: strands plugin adopt DIST",
 )
 ADOPTED_TWICE = Code(
     "adopted-twice",
     "Two adoption files use one name for different tools, or the tool's distribution declares it by now.",
-    "Adopt one by another name, or take it out of the file.",
+    "Adopt one by another name, or remove it from the file.",
 )
 
 _FIELDS = ("description", "input_schema", "output_schema", "config_schema", "family", "category", "deprecated")

@@ -27,7 +27,7 @@ from strands_cli.errors import Code, Finding, Where
 
 DUPLICATE_DISTRIBUTION = Code(
     "duplicate-distribution",
-    "One directory contains two versions of a distribution; which one is used is undefined.",
+    "One directory contains two versions of a distribution.",
     "Uninstall every version, then install one.",
 )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BAD_VAR = Code(
     "bad-var",
     "A --var is not NAME=VALUE, or the file of NAME=@FILE cannot be read.",
-    "Write --var NAME=VALUE; `@@` is an at sign at the begin of a text.",
+    "Write --var NAME=VALUE; `@@` is an at sign.",
     2,
 )
 STDIN = "-"

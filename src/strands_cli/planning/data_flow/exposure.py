@@ -103,12 +103,12 @@ def _is_narrow(tool: PlannedTool) -> bool:
 PRIVATE_NETWORK = Code(
     "private-network",
     "The workflow opens a private network to one of its tools (`allow_private`).",
-    "Read what it sends there; open only the address and port that it needs.",
+    "Open only the address and port that it needs.",
 )
 PRIVATE_DATA_SENT = Code(
     "private-data-sent",
     "A step sends data that it, or a step before it, has read on this machine, and no person is asked.",
-    "Let the call ask (security: {permissions: {ask: [TOOL]}}), or leave out the data.",
+    "Leave out the data, or let the call ask: security: {permissions: {ask: [TOOL]}}.",
 )
 # Patterns that pass answers on without a template.
 _PASSES_ON = ("evaluator_optimizer", "orchestrator_workers")

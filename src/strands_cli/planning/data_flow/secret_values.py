@@ -36,13 +36,13 @@ MISSING_SECRET = Code(
 )
 UNUSED_SECRET = Code(
     "unused-secret",
-    "No tool and no model takes a secret that `env.secrets` names, so it is not read.",
+    "No tool and no model takes a secret that `env.secrets` names.",
     "Remove it, or name it in the tool that needs it.",
 )
 WRITTEN_SECRET = Code(
     "written-secret",
     "The value of a secret is in the workflow, its files or the run's inputs, which the journal stores.",
-    "Remove the value and let a tool name the secret; replace the secret if others can read the file.",
+    "Remove it and let a tool name the secret; replace the secret if others can read the file.",
 )
 
 
@@ -204,8 +204,7 @@ def _tools_of(plan: ResolvedWorkflow) -> list[PlannedTool]:
 
 UNNAMED_SECRET = Code(
     "unnamed-secret",
-    "A tool needs a secret that `env.secrets` does not name; the run does not begin, unless "
-    "`env.take_variables` gives the tool the variable of that name.",
+    "A tool needs a secret that `env.secrets` does not name; without `env.take_variables` the run does not begin.",
     "Name it under `env.secrets`.",
     18,
 )

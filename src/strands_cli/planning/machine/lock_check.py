@@ -111,7 +111,7 @@ def unlisted_package(folders: tuple[PackagedFolder, ...]) -> Difference:
 
 LOCK_MISSING = Code(
     "lock-missing",
-    "A lock is required (`--locked`, or `locked: true` of a policy file) and does not exist.",
+    "`--locked`, or `locked: true` of a policy file, requires a lock that does not exist.",
     "Read what the workflow uses, then: strands lock",
     21,
 )

@@ -89,7 +89,7 @@ HOOK = "strands_plan_checks"
 PLAN_CHECK = Code(
     "plan-check",
     "A check of a hook plugin finds something wrong with the plan.",
-    "Do what the finding says, or ask the author of the plugin.",
+    "Do what the finding says.",
 )
 
 

@@ -25,7 +25,7 @@ from strands_cli.yaml_files.document import Document
 
 UNMATCHED_RULE = Code(
     "unmatched-rule",
-    "A rule names a tool, a distribution, or an argument that does not exist, so it has no effect.",
+    "A rule names a tool, a distribution, or an argument that does not exist.",
     "Correct the name.",
 )
 BARE_TOOL_NAME = Code(

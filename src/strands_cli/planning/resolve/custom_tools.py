@@ -166,7 +166,7 @@ def _spec_of(module: str, path: Sequence[str]) -> ModuleSpec | None:
 CUSTOM_TOOL_DENIED = Code(
     "custom-tool-denied",
     "The workflow names its own Python code, which is not allowed.",
-    "Read it, then add it to STRANDS_CUSTOM_TOOL_ALLOWLIST, or allow it by name in a policy file.",
+    "Read it, then add it to STRANDS_CUSTOM_TOOL_ALLOWLIST, or to a policy file.",
     21,
 )
 

@@ -72,7 +72,7 @@ def require_family(ref: ToolRef, catalog: Catalog) -> Sequence[ToolRecord]:
 TOOL_DENIED = Code(
     "tool-denied",
     "The workflow names a tool that policy denies, or a step calls a tool that the workflow denies.",
-    "Remove the tool, or have the rule changed: strands explain policy REF",
+    "Remove it, or have the rule changed: strands explain policy REF",
     21,
 )
 

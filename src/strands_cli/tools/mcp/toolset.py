@@ -31,7 +31,7 @@ from strands_cli.workflow.steps import McpServer
 SERVER_FAULT = Code(
     "server-fault",
     "An MCP server cannot be used.",
-    "Check that the server works by itself; the error shows its output.",
+    "Check that it works by itself; the error shows its output.",
     18,
 )
 

@@ -30,7 +30,7 @@ CONCURRENT_MEMORY = Code(
 LOST_CONVERSATION = Code(
     "lost-conversation",
     "An agent without `memory` comes again, and its message has nothing of its earlier steps.",
-    "Put what it must know into `input`, or write `memory: run`, or `memory: step` where it needs none.",
+    "Put that into `input`, or write `memory: run`, or `memory: step` where it needs none.",
 )
 
 

@@ -33,7 +33,7 @@ from strands_cli.yaml_files.document import escape
 
 GRPC_PORT = Code(
     "grpc-port",
-    "Traces are meant to go by gRPC, by a port or a variable, and are sent over HTTP.",
+    "Traces that are meant to go by gRPC are sent over HTTP.",
     "Write the collector's port for OTLP over HTTP, usually 4318.",
 )
 

@@ -148,7 +148,7 @@ WHOLE_RESULT = Code(
 PYTHON_BOOLEAN = Code(
     "python-boolean",
     "A template prints a boolean input as `True` or `False`.",
-    "Write `| lower` behind it, or `{% if %}` for words of your own.",
+    "Write `| lower`, or `{% if %}` for words of your own.",
 )
 PRINTS_NONE = Code(
     "prints-none",

@@ -29,7 +29,7 @@ from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
 
 BAD_TEST = Code(
     "bad-test",
-    "A test of an agent proves nothing: it expects nothing, or it fails for every answer of the model.",
+    "A test of an agent expects nothing, or fails for every answer of the model.",
     "Correct the test.",
 )
 

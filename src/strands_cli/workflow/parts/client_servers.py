@@ -193,7 +193,7 @@ def _split(text: Any) -> list[str]:
 BAD_SERVERS = Code(
     "bad-servers",
     "A file of MCP servers of another client has an entry that is not a server.",
-    "Each is an object with `command` or `url`.",
+    "Write `command` or `url`.",
 )
 
 # Keys that have no meaning for a workflow.

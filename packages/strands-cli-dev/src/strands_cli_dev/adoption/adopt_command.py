@@ -53,7 +53,7 @@ NOTHING_TO_ADOPT = Code(
 ADOPTION_DENIED = Code(
     "adoption-denied",
     "Policy denies a tool that is to be adopted.",
-    "Have the rule changed, or leave it out: strands plugin adopt DIST --tool OTHER",
+    "Have the rule changed, or leave the tool out.",
     21,
 )
 

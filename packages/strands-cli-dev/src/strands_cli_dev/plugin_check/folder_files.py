@@ -12,7 +12,7 @@ from strands_cli.api import Code, Finding, PortableFile, Where
 
 PACKAGE_LINK = Code(
     "package-link",
-    "A folder of workflows has a link that leads out of it, or a file that is not regular.",
+    "A folder of workflows has a link that leads out of it, or an irregular file.",
     "Replace it by the file itself.",
 )
 PACKAGE_TOO_LARGE = Code(
@@ -22,7 +22,7 @@ PACKAGE_TOO_LARGE = Code(
 )
 PACKAGE_SECRET = Code(
     "package-secret",
-    "A folder of workflows has a file that looks like a credential, by its name or its content.",
+    "A folder of workflows has a file that looks like a credential.",
     "Remove it, replace the credential, and name it in `env.secrets`.",
 )
 

@@ -16,13 +16,13 @@ from strands_cli_dev.plugin_check.plugin_project import PluginProject
 
 PACKAGE_EMPTY = Code(
     "package-empty",
-    "A folder that a package declares has no workflow, agent or skill of its group.",
-    "Put the file into the folder, or remove the entry point.",
+    "A declared folder has no workflow, agent or skill of its group.",
+    "Put one into the folder, or remove the entry point.",
 )
 PACKAGE_OUTSIDE = Code(
     "package-outside",
-    "A workflow of a package reads a file outside its own folder, which is not installed with it.",
-    "Move the file into the folder of the workflow.",
+    "A workflow of a package reads a file outside its own folder.",
+    "Move the file into the folder.",
 )
 PACKAGE_REQUIRES = Code(
     "package-requires",

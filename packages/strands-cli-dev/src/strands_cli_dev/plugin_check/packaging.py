@@ -19,11 +19,11 @@ from strands_cli_dev.plugin_check.tool_definitions import requirement_fault, spe
 BAD_METADATA = Code(
     "bad-metadata",
     "A plugin's name, version, dependencies or Python versions do not follow the packaging standards.",
-    "Correct the reported field.",
+    "Correct the field.",
 )
 PLUGIN_NAME = Code(
     "plugin-name",
-    "A plugin's name does not begin with strands-tool-, or strands-flow- for workflows, so users cannot guess it.",
+    "A plugin's name does not begin with strands-tool-, or strands-flow- for workflows.",
     "Rename it, unless it is published.",
 )
 MANIFEST_NOT_PACKAGED = Code(

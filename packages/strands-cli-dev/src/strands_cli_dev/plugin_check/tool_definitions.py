@@ -14,7 +14,7 @@ from strands_cli.api import Code, Finding, PluginSource, Where, fields_of_resour
 
 NO_DESCRIPTION = Code(
     "no-description",
-    "A tool has no description, so a model does not know when to call it.",
+    "A tool has no description for the model.",
     "Describe it in the tool spec or docstring.",
 )
 LONG_DESCRIPTION = Code(
@@ -30,7 +30,7 @@ HIDDEN_CHARACTER = Code(
 MISSING_HINT = Code(
     "missing-hint",
     "A tool does not declare whether it only reads or destroys, so every call asks a person.",
-    "Declare readOnlyHint and destructiveHint in its annotations, or with @tool_metadata.",
+    "Declare readOnlyHint and destructiveHint, or use @tool_metadata.",
 )
 CONTRADICTING_HINTS = Code(
     "contradicting-hints",
@@ -40,7 +40,7 @@ CONTRADICTING_HINTS = Code(
 MISSING_CAPABILITIES = Code(
     "missing-capabilities",
     "A tool does not declare its capabilities, so rules assume that it has all.",
-    "Declare `capabilities`; {} declares that it has none.",
+    "Declare `capabilities`; {} declares none.",
 )
 BAD_CAPABILITIES = Code(
     "bad-capabilities",
@@ -49,8 +49,7 @@ BAD_CAPABILITIES = Code(
 )
 BAD_RESOURCES = Code(
     "bad-resources",
-    "A tool's `resources` do not have the required form, so its calls wait for each other, and "
-    "rules on files and hosts deny it more often.",
+    "A tool's `resources` are malformed, so its calls wait for each other, and rules deny it more often.",
     "Write them as the manifest's page describes.",
 )
 BAD_ENGINES = Code(
@@ -69,7 +68,7 @@ BAD_EXAMPLE = Code(
 
 BAD_FAMILY = Code(
     "bad-family",
-    "A tool's `family` or `category` is not a word by which tools can be named.",
+    "A tool's `family` or `category` cannot name tools.",
     "Write a word such as `files`, for `native:files.*`.",
 )
 

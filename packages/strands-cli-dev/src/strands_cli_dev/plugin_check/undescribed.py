@@ -16,8 +16,8 @@ from strands_cli_dev.plugin_check.tool_definitions import check_declared
 
 NOT_CHECKED = Code(
     "not-checked",
-    "A tool has no manifest, and its source does not show its definition, so it was not checked.",
-    "Check it by importing it: strands plugin check --import",
+    "A tool was not checked, since it has no manifest, and its source does not show its definition.",
+    "Import it: strands plugin check --import",
 )
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MANIFEST_MISSING = Code(
     "manifest-missing",
     "A plugin has no strands_tools.json, so most of it is unknown without an import.",
-    "Generate it with: strands plugin manifest --write",
+    "Generate it: strands plugin manifest --write",
 )
 NAME_INSTALLED = Code(
     "name-installed",

@@ -19,7 +19,7 @@ from strands_cli_dev.plugin_check.packaged_workflows import FolderCheck, Runnabl
 PACKAGE_TEST_FAILED = Code(
     "package-test-failed",
     "A workflow or an agent of a package does not pass its own test.",
-    "Read the reason, then correct the file or its recording.",
+    "Correct the file or its recording.",
 )
 PACKAGE_UNTESTED = Code(
     "package-untested",

@@ -21,12 +21,12 @@ from strands_cli_index.reading.site_files import FORMAT, KIND, MAX_BYTES, SEARCH
 
 WHEEL_LEFT_OUT = Code(
     "wheel-left-out",
-    "A file of a wheelhouse is not in the index: it is not a wheel, or not the one that its name states.",
+    "A file of a wheelhouse is not a wheel, or not the one that its name states.",
     "Build or download it again, or remove it.",
 )
 PROOF_UNREAD = Code(
     "proof-unread",
-    "An index states wheels as unverified, since this machine cannot verify the proofs beside them.",
+    "An index states wheels as unverified, since this machine cannot verify their proofs.",
     'Install this, and build again: pip install "strands-cli[attestations]"',
 )
 

@@ -18,7 +18,7 @@ from strands_cli_index.reading.web_server import unreachable
 INDEX_UNTRUE = Code(
     "index-untrue",
     "A wheel has another digest, name or version than the plugin index states.",
-    "Do not install it; report it to the publisher of the index.",
+    "Do not install it; report it to the index.",
     21,
 )
 

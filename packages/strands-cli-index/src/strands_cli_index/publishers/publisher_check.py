@@ -22,7 +22,7 @@ from strands_cli_index.publishers.index_settings import find_indexes
 PUBLISHER_WRONG = Code(
     "publisher-wrong",
     "The proof of a file's publisher is damaged, about another file, or signed by another.",
-    "Do not install it; report it to its author and to the index. Update sigstore.",
+    "Do not install it; report it to its author and the index. Update sigstore.",
     21,
 )
 _REPORT = "pip install --upgrade sigstore, and try again; if it stays wrong, report it to its author and to the index"

@@ -32,7 +32,7 @@ INDEX_LACKS = Code(
 INDEX_CONFLICT = Code(
     "index-conflict",
     "Two plugin indexes have different files of one version, or different publishers of one name.",
-    "Name the one that you mean: --index URL",
+    "Name one: --index URL",
     21,
 )
 

@@ -11,7 +11,7 @@ from strands_cli.api import Code, Finding, InvalidInput, Where
 BAD_INDEX = Code(
     "bad-index",
     "A file of a plugin index is not JSON, too large, or has a wrong field.",
-    "Ask its publisher to build it again: strands plugin index build WHEELHOUSE -o SITE",
+    "Ask its publisher to build it again.",
 )
 INDEX_VERSION = Code(
     "index-version",
@@ -21,7 +21,7 @@ INDEX_VERSION = Code(
 INDEX_UNREACHABLE = Code(
     "index-unreachable",
     "A plugin index cannot be read: no such folder, or no index at the address.",
-    "Check the folder or the address, and the network.",
+    "Check the address and the network.",
     18,
 )
 

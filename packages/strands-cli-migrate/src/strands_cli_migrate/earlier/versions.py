@@ -13,12 +13,12 @@ from strands_cli_migrate.earlier.values import items, mapping, texts_in, token
 PRESENT = 2
 UNKNOWN_VERSION = Code(
     "unknown-version",
-    "A version is later than the present format, and a file of an earlier strands-cli may have it too.",
-    "Write the version of the present format, or `version: 0` for an earlier strands-cli.",
+    "A version is later than the present format, and may be one of an earlier strands-cli.",
+    "Write the present version, or `version: 0` for an earlier strands-cli.",
 )
 PRESENT_FIELD = Code(
     "present-field",
-    "A file of another version has a field that only the present format has.",
+    "A file of another version has a field of the present format.",
     "Write the version of the present format.",
 )
 _NUMBERS = re.compile(r"\s*[vV]?(\d+)(?:\.\d+){0,3}\s*")
