@@ -74,8 +74,8 @@ class Where:
 
     def __str__(self) -> str:
         parts = [self.file, *(str(n) for n in (self.line, self.column) if n is not None)]
-        place = ":".join(parts)
-        return f"{place}  ({self.pointer})" if self.pointer else place
+        position = ":".join(parts)
+        return f"{position}  ({self.pointer})" if self.pointer else position
 
 
 def continued(text: str) -> str:
@@ -156,11 +156,11 @@ def few_of_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the first findings of each code, each once, and how many more of it there are."""
     every = list(dict.fromkeys(findings))
     counts = Counter(finding.code for finding in every)
-    seen, worst = Counter[Code](), dict[Code, Severity]()
+    count_of, worst = Counter[Code](), dict[Code, Severity]()
     few: list[Finding] = []
     for finding in every:
-        seen[finding.code] += 1
-        if seen[finding.code] <= MOST_ALIKE:
+        count_of[finding.code] += 1
+        if count_of[finding.code] <= MOST_ALIKE:
             few.append(finding)
         elif finding.severity == "error" or finding.code not in worst:
             worst[finding.code] = finding.severity
@@ -363,14 +363,14 @@ def exit_code_of(error: BaseException) -> ExitCode:
 _COMPARED_LENGTH, _COMPARED_NAMES, _COMPARED_CLOSELY = 200, 1000, 20
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+def did_you_mean(word: str, known_words: Iterable[str]) -> str | None:
     """Return the closest known word, whatever its case, or None when nothing is close."""
     import difflib  # off the happy path
 
     if len(word) > _COMPARED_LENGTH:
         return None
     by_folded: dict[str, str] = {}
-    near = (name for name in known if len(word) < 3 * len(name) and len(name) < 3 * max(len(word), 1))
+    near = (name for name in known_words if len(word) < 3 * len(name) and len(name) < 3 * max(len(word), 1))
     for name in islice(near, _COMPARED_NAMES):
         by_folded.setdefault(name.casefold(), name)
     folded, names = word.casefold(), list(by_folded)
@@ -384,12 +384,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 @lru_cache(maxsize=2 * _COMPARED_NAMES)
 def _letters(word: str) -> frozenset[tuple[str, int]]:
     """Return the letters of a word, each as often as it has it."""
-    return frozenset((letter, word.count(letter, 0, place)) for place, letter in enumerate(word))
+    return frozenset((letter, word.count(letter, 0, position)) for position, letter in enumerate(word))
 
 
-def suggest(word: str, known: Iterable[str], otherwise: str | None = None, *, form: str = "'{}'") -> str | None:
+def suggest(word: str, known_words: Iterable[str], otherwise: str | None = None, *, form: str = "'{}'") -> str | None:
     """Return a fix that names the closest known word, spelled as in `form`; `otherwise` when nothing is close."""
-    close = did_you_mean(word, known)
+    close = did_you_mean(word, known_words)
     return f"did you mean {form.format(close)}?" if close else otherwise
 
 

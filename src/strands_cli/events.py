@@ -50,8 +50,8 @@ class Usage:
 
     def counts(self) -> dict[str, int]:
         """Return the tokens as JSON documents have them; how many are estimated, where some are."""
-        found = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
-        return found | ({"estimated_tokens": self.estimated_tokens} if self.estimated_tokens else {})
+        counts = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        return counts | ({"estimated_tokens": self.estimated_tokens} if self.estimated_tokens else {})
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

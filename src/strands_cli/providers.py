@@ -75,10 +75,10 @@ def merge_settings(
     )
 
 
-def value_at(options: Mapping[str, Any], place: Place) -> Any:
+def value_at(options: Mapping[str, Any], path: Place) -> Any:
     """Return the value at a keyword path, or None if any part of the path is absent."""
     node: Any = options
-    for key in place:
+    for key in path:
         node = node.get(key) if isinstance(node, Mapping) else None
     return node
 
@@ -89,15 +89,15 @@ def place_of(provider: Provider, setting: str, settings: ModelSettings, environ:
     OpenAI's own service refuses `max_tokens` for its newer models and takes `max_completion_tokens` for all
     (https://platform.openai.com/docs/api-reference/chat/create); many compatible servers know only the older name.
     """
-    place = provider.places.get(setting)
+    path = provider.places.get(setting)
     if provider.name != "openai" or setting != "max_tokens":
-        return place
+        return path
     newer = ("params", "max_completion_tokens")
-    written = next((p for p in (newer, place) if p and value_at(settings.options, p) is not None), None)
+    written = next((p for p in (newer, path) if p and value_at(settings.options, p) is not None), None)
     if written is not None:
         return written
     host = host_of(provider, settings, environ)
-    return newer if host is None or same_host(host, provider.default_host) else place
+    return newer if host is None or same_host(host, provider.default_host) else path
 
 
 def host_of(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> str | None:
@@ -108,8 +108,8 @@ def host_of(provider: Provider, settings: ModelSettings, environ: Mapping[str, s
 
 def written_host(provider: Provider, settings: ModelSettings) -> str | None:
     """Return the host that the workflow names, in the field or in the options."""
-    place = provider.places.get("host")
-    written = settings.host or (value_at(settings.options, place) if place else None)
+    path = provider.places.get("host")
+    written = settings.host or (value_at(settings.options, path) if path else None)
     return written if isinstance(written, str) else None
 
 
@@ -117,7 +117,7 @@ def has_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, s
     """Return whether a key, or its replacement, is in the environment or in the options."""
     places = (*((provider.key_place,) if provider.key_place else ()), *provider.keyless)
     variables = (*key_variables(provider, settings), *provider.keyless_variables)
-    written = any(value_at(settings.options, place) for place in places)
+    written = any(value_at(settings.options, path) for path in places)
     return written or any(environ.get(name, "").strip() for name in variables)
 
 
@@ -143,12 +143,12 @@ def needs_no_key(provider: Provider, settings: ModelSettings, environ: Mapping[s
     return is_local(host)
 
 
-def same_host(one: str, other: str | None) -> bool:
+def same_host(left: str, right: str | None) -> bool:
     """Return whether two addresses name the same host."""
     from urllib.parse import urlsplit
 
     try:
-        return other is not None and urlsplit(one).hostname == urlsplit(other).hostname
+        return right is not None and urlsplit(left).hostname == urlsplit(right).hostname
     except ValueError:
         return False
 

@@ -76,7 +76,9 @@ def without_password(address: str, sources: tuple[str, ...] = ()) -> str:
     match = re.match(_PASSWORD, rest)
     if match and not refers(match["password"]):
         rest = f"{match['user']}@{rest[match.end() :]}"
-    rest = re.sub(_IN_QUERY, lambda one: one[0] if refers(one["password"]) else f"{one['name']}...", rest)
+    rest = re.sub(
+        _IN_QUERY, lambda parameter: parameter[0] if refers(parameter["password"]) else f"{parameter['name']}...", rest
+    )
     return f"{scheme}://{rest}"
 
 

@@ -139,9 +139,9 @@ def _specifier(text: str, version: str) -> str:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # a slow import, and few references have a version
 
     version = version.strip()
-    wanted = f"=={version}" if version[:1].isdigit() else version
+    specifier_text = f"=={version}" if version[:1].isdigit() else version
     try:
-        specifier = SpecifierSet(wanted)
+        specifier = SpecifierSet(specifier_text)
     except InvalidSpecifier:
         specifier = SpecifierSet()
     if not str(specifier):
@@ -214,14 +214,17 @@ def with_prefix_corrected(text: str) -> str | None:
     head, colon, rest = text.partition(":")
     if not (colon and rest and head.isidentifier()) or head in _PREFIXES:
         return None
-    prefix = next((known for known in _PREFIXES if head.lower() == known or _is_one_slip(head, known)), None)
+    prefix = next(
+        (good_prefix for good_prefix in _PREFIXES if head.lower() == good_prefix or _is_one_slip(head, good_prefix)),
+        None,
+    )
     return f"{prefix}:{rest}" if prefix else None
 
 
-def _is_one_slip(word: str, known: str) -> bool:
+def _is_one_slip(word: str, prefix: str) -> bool:
     """Return whether one letter is missing, added or another, or two neighbours are swapped."""
-    for at in range(len(known) + 1):
-        before, after = known[:at], known[at:]
+    for at in range(len(prefix) + 1):
+        before, after = prefix[:at], prefix[at:]
         if word in (before + after[1:], before + after[1:2] + after[:1] + after[2:]):
             return True
         if len(word) > at and word in (before + word[at] + after, before + word[at] + after[1:]):

@@ -61,11 +61,11 @@ def adopt(file: Path, site: Path, tools: Mapping[str, str], name: str = "acme-to
     Args:
         changed: Fields of every definition that differ from the source.
     """
-    seen = scan_installed([str(site)])
+    scan = scan_installed([str(site)])
     adopted, modules, files = dict[str, AdoptedTool](), [], []
     for own, entry in tools.items():
         module, _, attribute = entry.partition(":")
-        package = find_package(module.partition(".")[0], seen.listings)
+        package = find_package(module.partition(".")[0], scan.listings)
         assert package is not None, module
         listed = [one for one in tools_of_module(module, reader_of(package)) if one.entry == entry]
         found = listed[0] if listed else read_source(module, attribute or None, package)
@@ -73,8 +73,8 @@ def adopt(file: Path, site: Path, tools: Mapping[str, str], name: str = "acme-to
         adopted[own] = AdoptedTool(own, entry, found.name or own, definition)
         modules.append(module)
         files.append(found.file)
-    digests = digests_of(modules, name, seen, files)
-    one = AdoptedDistribution(name, seen.version(name), DAY, files=digests, tools=adopted)
+    digests = digests_of(modules, name, scan, files)
+    one = AdoptedDistribution(name, scan.version(name), DAY, files=digests, tools=adopted)
     AdoptedFile({name: one}).write(file)
     return file
 

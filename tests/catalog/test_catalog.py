@@ -319,10 +319,10 @@ def test_whatever_one_distribution_provokes_the_others_are_listed(
     sound(tmp_path, "worse")
     build = record_builder.build_records
 
-    def fail_on_one(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
+    def fail_on_one(distribution: Distribution, scan: Scan) -> list[ToolRecord]:
         if distribution.name == "strands-tool-worse":
             raise RuntimeError("nobody foresaw this")
-        return build(distribution, seen)
+        return build(distribution, scan)
 
     monkeypatch.setattr(record_builder, "build_records", fail_on_one)
     found = catalog(tmp_path)

@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from strands_cli.catalog.distributions.dist_info import unmet
-from strands_cli.catalog.distributions.scan import scan
+from strands_cli.catalog.distributions.scan import scan_path
 from strands_cli.versions import satisfies
 from tests.distributions import make_distribution
 from tests.wordings import Wording
@@ -81,7 +81,7 @@ def test_damaged_metadata_of_a_distribution_is_a_missing_condition(
     tmp_path: Path, metadata: bytes, named: str | None, wording: Wording
 ) -> None:
     (make_distribution(tmp_path, "some-thing", "2.5") / "METADATA").write_bytes(metadata)
-    found = unmet({"distributions": ["some-thing[full]"]}, scan([str(tmp_path)]))
+    found = unmet({"distributions": ["some-thing[full]"]}, scan_path([str(tmp_path)]))
     assert [named in phrase for phrase in found] == ([] if named is None else [True])
     # The words of `packaging` are in parentheses.
     wording([re.sub(r"\(.*\)", "(...)", phrase) for phrase in found])
@@ -122,7 +122,7 @@ def test_each_condition_names_what_is_missing(
     record = make_distribution(tmp_path, "Some.Thing", "2.5", files=files)
     (record / "METADATA").write_text(EXTRAS)
     library = Path(sys.modules["json"].__file__ or "").parent.parent
-    found = unmet(requires, scan([str(tmp_path), str(library)]))
+    found = unmet(requires, scan_path([str(tmp_path), str(library)]))
     assert len(found) == len(missing)
     assert all(part in phrase for part, phrase in zip(missing, found, strict=True))
     here = r"\b(linux|macos|windows|{})\b".format(re.escape(".".join(map(str, sys.version_info[:3]))))

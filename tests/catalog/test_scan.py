@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog.distributions.entry_points import GROUP
-from strands_cli.catalog.distributions.scan import scan, search_path
+from strands_cli.catalog.distributions.scan import scan_path, search_path
 from tests.distributions import broken_manifest, make_distribution, sound
 
 Declared = list[tuple[str, str]]
 
 
 def ours(path: list[str]) -> Declared:
-    return [(point.name, point.value) for one in scan(path).distributions for point in one.entry_points]
+    return [(point.name, point.value) for one in scan_path(path).distributions for point in one.entry_points]
 
 
 def oracle(path: list[str]) -> Declared | None:
@@ -93,7 +93,7 @@ def test_the_first_distribution_of_a_normalised_name_wins(tmp_path: Path) -> Non
     first, second = tmp_path / "a", tmp_path / "b"
     make_distribution(first, "Strands.Tool_Foo", "1.0", {"foo": "first"})
     make_distribution(second, "strands-tool-foo", "2.0", {"foo": "second"})
-    (only,) = scan([str(first), str(second)]).distributions
+    (only,) = scan_path([str(first), str(second)]).distributions
     assert (only.name, only.version, only.entry_points[0].value) == ("strands-tool-foo", "1.0", "first")
 
 
@@ -101,23 +101,23 @@ def test_a_copy_without_tools_hides_one_with_tools_behind_it(tmp_path: Path) -> 
     first, second = tmp_path / "a", tmp_path / "b"
     make_distribution(first, "strands-tool-foo")
     make_distribution(second, "strands-tool-foo", entry_points={"foo": "foo"})
-    seen = scan([str(first), str(second)])
-    assert seen.distributions == []
-    assert seen.findings == []
+    scan = scan_path([str(first), str(second)])
+    assert scan.distributions == []
+    assert scan.findings == []
 
 
 def test_two_versions_in_one_directory_are_a_finding(tmp_path: Path) -> None:
     sound(tmp_path, "foo", "1.0")
     sound(tmp_path, "foo", "2.0")
-    seen = scan([str(tmp_path)])
-    assert [finding.code for finding in seen.findings] == ["duplicate-distribution"]
-    assert len(seen.distributions) == 1
+    scan = scan_path([str(tmp_path)])
+    assert [finding.code for finding in scan.findings] == ["duplicate-distribution"]
+    assert len(scan.distributions) == 1
 
 
 def test_two_versions_of_a_stranger_are_nobodys_business(tmp_path: Path) -> None:
     make_distribution(tmp_path, "requests", "1.0")
     make_distribution(tmp_path, "requests", "2.0")
-    assert scan([str(tmp_path)]).findings == []
+    assert scan_path([str(tmp_path)]).findings == []
 
 
 @pytest.mark.parametrize(
@@ -137,33 +137,33 @@ def test_a_damaged_entry_points_file_is_reported_and_hides_no_one(
 ) -> None:
     make_distribution(tmp_path, "strands-tool-foo", entry_points=contents)
     sound(tmp_path, "bar")
-    seen = scan([str(tmp_path)])
-    assert [(finding.code, finding.where and finding.where.line) for finding in seen.findings] == [
+    scan = scan_path([str(tmp_path)])
+    assert [(finding.code, finding.where and finding.where.line) for finding in scan.findings] == [
         ("bad-entry-points", line)
     ]
-    assert "strands-tool-bar" in [one.name for one in seen.distributions]
+    assert "strands-tool-bar" in [one.name for one in scan.distributions]
 
 
 def test_a_strangers_malformed_line_is_not_even_looked_at(tmp_path: Path) -> None:
     make_distribution(tmp_path, "stranger", entry_points="[console_scripts]\nthis line has no equals sign\n\xff")
     sound(tmp_path, "foo")
-    seen = scan([str(tmp_path)])
-    assert seen.findings == []
-    assert [one.name for one in seen.distributions] == ["strands-tool-foo"]
+    scan = scan_path([str(tmp_path)])
+    assert scan.findings == []
+    assert [one.name for one in scan.distributions] == ["strands-tool-foo"]
 
 
 def test_an_unreadable_record_is_reported(tmp_path: Path) -> None:
     record = sound(tmp_path, "foo")
     (record / "entry_points.txt").unlink()
     (record / "entry_points.txt").symlink_to("entry_points.txt")  # a loop, which even root cannot read
-    assert [finding.code for finding in scan([str(tmp_path)]).findings] == ["unreadable-directory"]
+    assert [finding.code for finding in scan_path([str(tmp_path)]).findings] == ["unreadable-directory"]
 
 
 def test_missing_directories_and_plain_files_on_the_path_hold_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a zip")
-    seen = scan([str(tmp_path / "absent"), str(tmp_path / "file")])
-    assert seen.distributions == []
-    assert seen.findings == []
+    scan = scan_path([str(tmp_path / "absent"), str(tmp_path / "file")])
+    assert scan.distributions == []
+    assert scan.findings == []
 
 
 def test_a_zip_archive_on_the_path_is_read_and_a_damaged_one_reported(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_a_zip_archive_on_the_path_is_read_and_a_damaged_one_reported(tmp_path: 
         for file in sorted((tmp_path / "tree").rglob("*")):
             opened.write(file, file.relative_to(tmp_path / "tree"))
     damaged.write_bytes(archive.read_bytes()[:-40] + archive.read_bytes()[-22:])
-    seen = scan([str(damaged), str(archive)])
-    assert [(one.name, one.version) for one in seen.distributions] == [("strands-tool-foo", "3.0")]
-    assert [finding.code for finding in seen.findings] == ["unreadable-directory"]
+    scan = scan_path([str(damaged), str(archive)])
+    assert [(one.name, one.version) for one in scan.distributions] == [("strands-tool-foo", "3.0")]
+    assert [finding.code for finding in scan.findings] == ["unreadable-directory"]
 
 
 def test_an_egg_takes_its_name_and_version_from_its_metadata(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_an_egg_takes_its_name_and_version_from_its_metadata(tmp_path: Path) -> 
     )
     (egg / "EGG-INFO" / "entry_points.txt").write_text(f"[{GROUP}]\nfoo = foo\n")
     assert ours([str(egg)]) == oracle([str(egg)]) == [("foo", "foo")]
-    (found,) = scan([str(egg)]).distributions
+    (found,) = scan_path([str(egg)]).distributions
     assert (found.name, found.version) == ("strands-tool-foo", "1.0")
 
 
@@ -298,10 +298,10 @@ def test_a_foreign_finder_is_asked_and_a_broken_one_is_reported() -> None:
 
 def test_a_broken_manifest_costs_the_scan_nothing(tmp_path: Path) -> None:
     broken_manifest(tmp_path, "foo")
-    assert scan([str(tmp_path)]).findings == []
+    assert scan_path([str(tmp_path)]).findings == []
 
 
 def test_a_version_is_found_by_every_spelling_of_the_name(tmp_path: Path) -> None:
     make_distribution(tmp_path, "strands-tool-foo", "1.0", "")
-    seen = scan([str(tmp_path)])
-    assert {seen.version(name) for name in ("strands-tool-foo", "Strands_Tool.Foo")} == {"1.0"}
+    scan = scan_path([str(tmp_path)])
+    assert {scan.version(name) for name in ("strands-tool-foo", "Strands_Tool.Foo")} == {"1.0"}

@@ -186,7 +186,7 @@ def test_a_name_that_was_given_in_the_meantime_is_not_given_twice(
     install(tmp_path / "site", "other-tools", files={"other_tools/__init__.py": HEAD + TOOL.format("hello")})
     both = [survey(name, AdoptedFile()) for name in ("acme-tools", "other-tools")]
     for found in both[:1]:
-        adopt(tmp_path / "a.json", found.found.distribution, found.adoptable, adds=False)
+        adopt(tmp_path / "a.json", found.tools.distribution, found.adoptable, adds=False)
     with pytest.raises(InvalidInput, match="by now"):
         adopt(tmp_path / "a.json", "other-tools", both[1].adoptable, adds=False)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli_index.building.site import Built, build_site
-from strands_cli_index.reading.index_places import Place
+from strands_cli_index.reading.index_places import IndexLocation
 from strands_cli_index.reading.search_file import search_text
 from strands_cli_index.reading.site_files import FORMAT, KIND, SEARCHED, WHOLE
 
@@ -30,12 +30,12 @@ def document_of(site: Path) -> Any:
     return json.loads((site / WHOLE).read_text("utf-8"))
 
 
-def write_index(folder: Path, *releases: Mapping[str, Any], **fields: Any) -> Place:
+def write_index(folder: Path, *releases: Mapping[str, Any], **fields: Any) -> IndexLocation:
     """Write an index by hand and return its place."""
     folder.mkdir(parents=True, exist_ok=True)
     document = {"kind": KIND, "format": FORMAT, "releases": list(releases), "libraries": [], **fields}
     (folder / WHOLE).write_text(json.dumps(document), encoding="utf-8")
-    return Place(folder=folder)
+    return IndexLocation(folder=folder)
 
 
 def release(name: str, version: str = "1.0", content: bytes = b"x", **fields: Any) -> dict[str, Any]:

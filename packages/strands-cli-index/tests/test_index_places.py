@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.api import ConfigPart, InvalidInput, UsageError
-from strands_cli_index.reading.index_places import Place, configured_places, parse_place, parse_places
+from strands_cli_index.reading.index_places import IndexLocation, configured_places, parse_place, parse_places
 from tests.wordings import Wording
 
 # They make wheels, indexes or keys.
@@ -42,7 +42,7 @@ BAD = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_an_address_ends_with_a_slash(text: str) -> None:
-    assert parse_place(text) == Place(url=GOOD[text])
+    assert parse_place(text) == IndexLocation(url=GOOD[text])
 
 
 @pytest.mark.parametrize("text", BAD)
@@ -56,9 +56,9 @@ def test_what_is_not_an_index_is_refused_without_its_password(text: str, wording
 def test_folders_are_absolute_and_the_same_index_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert parse_places(["site", "./site/", str(tmp_path / "site")]) == (Place(folder=tmp_path / "site"),)
+    assert parse_places(["site", "./site/", str(tmp_path / "site")]) == (IndexLocation(folder=tmp_path / "site"),)
     assert parse_place("~/site").folder == tmp_path / "home" / "site"
-    assert parse_place("pip") == Place()
+    assert parse_place("pip") == IndexLocation()
     assert parse_place("./pip").folder == tmp_path / "pip"
     with pytest.raises(UsageError):
         parse_places(f"site{number}" for number in range(21))
@@ -74,8 +74,8 @@ def test_indexes_of_the_config_file_are_read_in_their_order(tmp_path: Path) -> N
     assert configured_places(None) == configured_places(tmp_path / "config.yaml") == ()
     assert configured_places(written(tmp_path, "notify: []")) == ()
     path = written(tmp_path, "indexes: [../site, https://tools.example.org/x, ../site, pip]")
-    url = Place(url="https://tools.example.org/x/")
-    assert configured_places(path) == (Place(folder=tmp_path.parent / "site"), url, Place())
+    url = IndexLocation(url="https://tools.example.org/x/")
+    assert configured_places(path) == (IndexLocation(folder=tmp_path.parent / "site"), url, IndexLocation())
     assert configured_places(written(tmp_path, "indexes: https://tools.example.org/x")) == (url,)
 
 

@@ -12,7 +12,7 @@ from index_kit import built, of_folder, release, serving, write_index
 
 from strands_cli.api import Denied, InvalidInput, NotEquipped, PluginInstaller, StrandsCliError
 from strands_cli_index.installing.from_index import fetch_target, release_for
-from strands_cli_index.reading.index_places import Place
+from strands_cli_index.reading.index_places import IndexLocation
 from strands_cli_index.reading.releases import choose_file, find_release
 from tests.distributions.wheels import tool_wheel
 
@@ -27,7 +27,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def version(specifier: str, *places: Place, name: str = "strands-tool-shout") -> str | None:
+def version(specifier: str, *places: IndexLocation, name: str = "strands-tool-shout") -> str | None:
     found = find_release(name, specifier, places)
     return found.version if found else None
 
@@ -57,14 +57,14 @@ def test_the_first_index_with_the_name_decides_whatever_version_others_have(tmp_
 
 def test_the_index_of_pip_is_asked_only_where_it_is_named(tmp_path: Path) -> None:
     ours = write_index(tmp_path / "ours", release("strands-tool-shout"))
-    assert version("", ours, Place()) == "1.0"
-    assert version("", ours, Place(), name="strands-tool-other") is None
-    assert version("", Place(), ours) is None
+    assert version("", ours, IndexLocation()) == "1.0"
+    assert version("", ours, IndexLocation(), name="strands-tool-other") is None
+    assert version("", IndexLocation(), ours) is None
     with pytest.raises(InvalidInput) as raised:
         version("", ours, name="strands-tool-shoot")
     assert raised.value.findings[0].fix == "did you mean 'strands-tool-shout'?"
     with pytest.raises(NotEquipped):
-        version("", Place(folder=tmp_path / "gone"), ours)
+        version("", IndexLocation(folder=tmp_path / "gone"), ours)
 
 
 def test_indexes_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_release_that_lies_is_refused_at_its_place(kind: str, tmp_path: Path) 
 def test_what_is_not_an_index_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "index.json").write_text(text)
     with pytest.raises(InvalidInput) as raised:
-        version("", Place(folder=tmp_path))
+        version("", IndexLocation(folder=tmp_path))
     assert raised.value.findings[0].code == "bad-index"
 
 

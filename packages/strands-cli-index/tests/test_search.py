@@ -11,7 +11,7 @@ from index_kit import a_tool, write_searched
 from strands_cli.api import InvalidInput, StrandsCliError
 from strands_cli.cli.program import run_program
 from strands_cli_index.reading.index_copies import read_part
-from strands_cli_index.reading.index_places import Place
+from strands_cli_index.reading.index_places import IndexLocation
 from strands_cli_index.reading.search_file import SearchLine, find_lines
 from strands_cli_index.reading.site_files import MAX_BYTES, SEARCHED
 from tests.wordings import Wording
@@ -116,7 +116,7 @@ def test_a_file_of_a_folder_that_is_too_large_is_refused_before_it_is_read(tmp_p
     with (tmp_path / SEARCHED).open("wb") as stream:
         stream.truncate(5 * MAX_BYTES)
     with pytest.raises(StrandsCliError) as raised:
-        read_part(Place(folder=tmp_path), SEARCHED)
+        read_part(IndexLocation(folder=tmp_path), SEARCHED)
     assert raised.value.findings[0].code == "bad-index"
 
 

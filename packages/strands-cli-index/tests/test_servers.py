@@ -14,7 +14,7 @@ from index_kit import Answer, of_folder, serving, write_searched
 from strands_cli.api import InvalidInput, NotEquipped, StrandsCliError
 from strands_cli_index.reading import web_server
 from strands_cli_index.reading.index_copies import read_part
-from strands_cli_index.reading.index_places import Place
+from strands_cli_index.reading.index_places import IndexLocation
 from strands_cli_index.reading.site_files import MAX_BYTES, SEARCHED
 from strands_cli_index.reading.web_server import download
 from tests.wordings import Wording
@@ -34,7 +34,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_is_sent_once_and_then_only_if_it_has_changed(tmp_path: Path) -> None:
     site = write_searched(tmp_path / "site", {"name": "a"})
     with serving(of_folder(site)) as server:
-        place = Place(url=server.url)
+        place = IndexLocation(url=server.url)
         first = read_part(place, SEARCHED)
         plain = server.answer
 
@@ -54,20 +54,20 @@ def test_a_file_is_sent_once_and_then_only_if_it_has_changed(tmp_path: Path) -> 
 def test_without_a_server_the_copy_is_used_with_a_remark(tmp_path: Path, wording: Wording) -> None:
     site = write_searched(tmp_path / "site", {"name": "a"})
     with serving(of_folder(site)) as server:
-        place = Place(url=server.url)
+        place = IndexLocation(url=server.url)
         first = read_part(place, SEARCHED)
     again = read_part(place, SEARCHED)
     assert again.raw == first.raw
     wording(again.remark)
     with pytest.raises(NotEquipped) as raised:
-        read_part(Place(url=f"{server.url}other/"), SEARCHED)
+        read_part(IndexLocation(url=f"{server.url}other/"), SEARCHED)
     assert raised.value.findings[0].code == "index-unreachable"
 
 
 def test_the_page_of_a_proxy_does_not_replace_the_copy(tmp_path: Path) -> None:
     site = write_searched(tmp_path / "site", {"name": "a"})
     with serving(of_folder(site)) as server:
-        place = Place(url=server.url)
+        place = IndexLocation(url=server.url)
         first = read_part(place, SEARCHED)
         server.answer = lambda path: (200, {"ETag": '"login"'}, b"<html>Log in.</html>")
         assert read_part(place, SEARCHED).raw == b"<html>Log in.</html>"
@@ -77,7 +77,7 @@ def test_the_page_of_a_proxy_does_not_replace_the_copy(tmp_path: Path) -> None:
 def test_a_damaged_copy_is_as_good_as_none(tmp_path: Path) -> None:
     site = write_searched(tmp_path / "site", {"name": "a"})
     with serving(of_folder(site)) as server:
-        place = Place(url=server.url)
+        place = IndexLocation(url=server.url)
         read_part(place, SEARCHED)
         (copy,) = tmp_path.glob("cache/**/search.jsonl")
         assert copy.stat().st_mode & 0o077 == 0
@@ -102,7 +102,7 @@ BAD: dict[str, Answer] = {
 @pytest.mark.parametrize("kind", BAD)
 def test_a_server_that_misbehaves_is_a_finding(kind: str, wording: Wording) -> None:
     with serving(lambda _: BAD[kind]) as server, pytest.raises(StrandsCliError) as raised:
-        read_part(Place(url=server.url), SEARCHED)
+        read_part(IndexLocation(url=server.url), SEARCHED)
     (finding,) = raised.value.findings
     assert finding.code == ("bad-index" if kind in ("says 100 MB", "never sent") else "index-unreachable")
     wording(finding.message)
@@ -112,7 +112,7 @@ def test_a_server_that_misbehaves_is_a_finding(kind: str, wording: Wording) -> N
 
 def test_a_file_without_an_end_is_read_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(lambda _: (200, {}, bytes(MAX_BYTES + 1))) as server, pytest.raises(InvalidInput) as raised:
-        read_part(Place(url=server.url), SEARCHED)
+        read_part(IndexLocation(url=server.url), SEARCHED)
     assert raised.value.findings[0].code == "bad-index"
 
 
@@ -154,7 +154,7 @@ def test_the_password_of_a_server_is_in_netrc(tmp_path: Path) -> None:
     netrc.write_text("machine 127.0.0.1 login me password correct-horse\n")
     netrc.chmod(0o600)
     with serving(of_folder(site)) as server:
-        read_part(Place(url=server.url), SEARCHED)
+        read_part(IndexLocation(url=server.url), SEARCHED)
         assert server.asked[0][1]["Authorization"] == "Basic bWU6Y29ycmVjdC1ob3JzZQ=="
 
 

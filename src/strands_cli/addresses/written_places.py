@@ -80,16 +80,18 @@ def open_network(text: str) -> OpenNetwork:
     return OpenNetwork(ip_network(network.replace("[", "").replace("]", ""), strict=False), _port(port))
 
 
-def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[OpenNetwork] | None = ()) -> Iterator[str]:
+def admitted(
+    written: str, addresses: Iterable[str], port: int, opened: Iterable[OpenNetwork] | None = ()
+) -> Iterator[str]:
     """Yield why a connection to a written address may not end at the found ones, for each forbidden one.
 
     A person was asked about an address in a non-public form: any address but those that are never opened will do. The
     others have to be public, or in a network that the workflow opens, which a person was asked about too; None where no
     network can be opened.
     """
-    asked, can_open, opened = not is_public(written), opened is not None, tuple(opened or ())
+    needs_question, can_open, opened = not is_public(written), opened is not None, tuple(opened or ())
     is_literal = parse_address(_host_in(written)[0].strip("[]")) is not None
-    for text in found:
+    for text in addresses:
         address = parse_address(text)
         if address is None:
             yield f"{text[:100]!r} is not a plain address"
@@ -97,7 +99,7 @@ def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[Ope
         for meaning in meanings(address):
             kind = closed_because(meaning)
             is_opened = any(network.covers(str(meaning), port) for network in opened)
-            if kind is None or (is_literal and asked) or (kind not in NEVER and (asked or is_opened)):
+            if kind is None or (is_literal and needs_question) or (kind not in NEVER and (needs_question or is_opened)):
                 continue
             if meaning != address:
                 yield f"{meaning} (inside {address}) is not a public address ({kind})"
@@ -116,8 +118,8 @@ def _host_in(address: str) -> tuple[str, bool]:
     match = _URL.fullmatch(address)
     if not match or any(char <= " " or char in "\\%\x7f" for char in match[1]):
         return "", False
-    user, _, place = match[1].rpartition("@")
-    host = _HOST.fullmatch(place)
+    user, _, host_and_port = match[1].rpartition("@")
+    host = _HOST.fullmatch(host_and_port)
     if "@" in user or not host or not int(host[2] or 1) < 65_536 or ("[" in host[1]) is not (":" in host[1]):
         return "", False
     return host[1], bool(user) or "@" in match[1]

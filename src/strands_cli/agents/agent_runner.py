@@ -103,10 +103,10 @@ class RunModels:
         """Return the model of an agent for the step with this key."""
         if agent.model.provider != "replay":
             return self._live[agent.id]
-        steps, known = self._recordings[str(agent.recording)].steps, key
-        while self._below and known not in steps and "/" in known:
-            known = known.partition("/")[2]
-        return ReplayModel(steps.get(known, ()), key)
+        steps, step_key = self._recordings[str(agent.recording)].steps, key
+        while self._below and step_key not in steps and "/" in step_key:
+            step_key = step_key.partition("/")[2]
+        return ReplayModel(steps.get(step_key, ()), key)
 
     async def close(self) -> list[str]:
         """Close the models that only this run has; return the failures, one line each."""
@@ -155,7 +155,7 @@ class SdkAgentRunner:
         journaled.of_step = lambda key: self._model_for(request.agent, key)
         history = self._context.history(request.agent, model, scope, self._check.redactor, len(request.history))
         tools = AgentTools(scope, self._toolbox.offered(request.tools), self._check, lambda: journaled.broken_inputs)
-        journaled.output_schemas = {one.tool_name: one.loaded.output_schema for one in tools.planned}
+        journaled.output_schemas = {tool.tool_name: tool.loaded.output_schema for tool in tools.planned}
         agent = Agent(
             model=journaled,
             tools=tools.planned,

@@ -138,8 +138,8 @@ class SharedRuns:
         Raises:
             NotEquipped: A secret has no value.
         """
-        known = self._secrets.get(id(plan.spec))
-        return known[1] if known is not None else await secrets_of(plan)
+        cached = self._secrets.get(id(plan.spec))
+        return cached[1] if cached is not None else await secrets_of(plan)
 
     def is_of_others(self, plan: Plan) -> bool:
         """Return `Trust.is_of_others` of a plan; that of a known plan and of its rows is found once."""
@@ -246,7 +246,7 @@ async def secrets_of(plan: Plan) -> PlanSecrets:
     Raises:
         NotEquipped: A secret has no value.
     """
-    plans = list({one.file: one for one in (*all_workflows_in(plan), plan)}.values())
+    plans = list({each.file: each for each in (*all_workflows_in(plan), plan)}.values())
     # In a thread: a program that prints a secret may be slow.
     values = {plan.file: await asyncio.to_thread(all_secrets, plan) if plan.spec.env.secrets else {} for plan in plans}
     redactor = Redactor(value for own in values.values() for value in own.values()).union(*map(redactor_of, plans))
@@ -258,8 +258,8 @@ def redactor_of(plan: Plan) -> Redactor:
     written = set()
     for agent in plan.agents.values():
         provider = known_provider(agent.model.provider)
-        place = provider.key_place if provider else None
-        written.add(value_at(agent.model.options, place) if place else None)
+        key_path = provider.key_place if provider else None
+        written.add(value_at(agent.model.options, key_path) if key_path else None)
     personal = plan.spec.security.guardrails.pii_redaction
     keys = Redactor((key for key in written if isinstance(key, str) and not secrets_in(key)), personal=personal)
     return Redactor.of_environment(os.environ).union(keys)

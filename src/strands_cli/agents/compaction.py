@@ -71,7 +71,7 @@ def _question(messages: Sequence[Any], point: int, step: int) -> int | None:
     """Return the index of the user message that the message at `point` answers, or None if it is missing."""
     if point > step:
         return step
-    users = (place for place in range(point, -1, -1) if messages[place]["role"] == "user")
+    users = (position for position in range(point, -1, -1) if messages[position]["role"] == "user")
     return next((user for user in users if not holds(messages[user], "toolResult")), None)
 
 
@@ -297,10 +297,10 @@ class Context:
         effect = scope.notes_effect("note", {"file": self.notes.path.name, "text": text})
         if effect.recorded is not None:
             return
-        known = effect.begun_with or {"id": random.token_hex(8), "at": scope.now()}
-        await effect.start(known)
-        self.notes.append(Note(known["id"], known["at"], agent.id, scope.key, text))
-        await effect.finish(known)
+        begun = effect.begun_with or {"id": random.token_hex(8), "at": scope.now()}
+        await effect.start(begun)
+        self.notes.append(Note(begun["id"], begun["at"], agent.id, scope.key, text))
+        await effect.finish(begun)
 
 
 async def _summary(

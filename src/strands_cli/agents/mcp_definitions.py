@@ -63,8 +63,8 @@ async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
             continue
         for name, tools in (await _definitions_of_servers(plan, servers)).items():
             server = next(server for server in servers if server.id == name)
-            known = {tool: LockedTool.of(tool, definition) for tool, definition in tools.items()}
-            locked[f"mcp:{name}"] = LockedServer(f"mcp:{name}", reached_by(server), known)
+            tools_by_name = {tool: LockedTool.of(tool, definition) for tool, definition in tools.items()}
+            locked[f"mcp:{name}"] = LockedServer(f"mcp:{name}", reached_by(server), tools_by_name)
     return locked
 
 
@@ -81,18 +81,18 @@ def require_unique_servers(plans: Sequence[Plan]) -> None:
     Raises:
         InvalidInput: Two workflows use the same name for different servers.
     """
-    found: dict[str, tuple[str, str]] = {}
+    servers: dict[str, tuple[str, str]] = {}
     for plan in _all(plans):
         for server in _used(plan):
             definition = canonical_json([reached_by(server), dict(server.env), dict(server.headers)])
-            other, file = found.setdefault(server.id, (definition, plan.file))
+            other, file = servers.setdefault(server.id, (definition, plan.file))
             if other != definition:
                 message = f"{plan.file} and {file} use the name '{server.id}' for different MCP servers"
                 raise InvalidInput(message, findings=[Finding(DUPLICATE_ID, message, fix="rename one of them")])
 
 
 def _all(plans: Iterable[Plan]) -> list[Plan]:
-    return [one for plan in plans for one in (plan, *all_workflows_in(plan))]
+    return [each for plan in plans for each in (plan, *all_workflows_in(plan))]
 
 
 def _used(plan: Plan) -> list[McpServer]:

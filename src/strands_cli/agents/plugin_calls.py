@@ -147,7 +147,7 @@ class CalledPlugin:
     def _plain(self) -> list[Any]:
         """Return an author's tools for a plain agent: each tool of the SDK, else the module with its functions."""
         made_of = [raw.made_of for raw in self._raw.values()]
-        tools: list[Any] = [one for one in made_of if isinstance(one, AgentTool)]
+        tools: list[Any] = [raw_tool for raw_tool in made_of if isinstance(raw_tool, AgentTool)]
         return tools if len(tools) == len(made_of) else [*tools, self._module]
 
 
@@ -155,8 +155,8 @@ class _Played(ReplayModel):
     """A model that requests `calls` in one turn and collects their results."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
-        asked = tuple(RecordedCall(name, tool_input) for name, tool_input in calls)
-        super().__init__((RecordedTurn(calls=asked), RecordedTurn(text="Done.")), _STEP)
+        recorded_calls = tuple(RecordedCall(name, tool_input) for name, tool_input in calls)
+        super().__init__((RecordedTurn(calls=recorded_calls), RecordedTurn(text="Done.")), _STEP)
         self.results: list[dict[str, Any]] = []
 
     async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:

@@ -109,11 +109,11 @@ def _field(secret: SecretReference, name: str, value: str) -> str:
         return value
     if not isinstance(fields, dict):
         return value
-    found = fields.get(secret.key)
-    if isinstance(found, bool) or not isinstance(found, (str, int, float)):
+    field = fields.get(secret.key)
+    if isinstance(field, bool) or not isinstance(field, (str, int, float)):
         message = f"the secret '{secret.name}' is missing: {name} is a JSON object without a text '{secret.key}'"
         raise SecretFault(message, "set `key` to one of its fields")
-    return str(found)
+    return str(field)
 
 
 def _region_of(name: str) -> str | None:
@@ -125,16 +125,16 @@ def _region_of(name: str) -> str | None:
 def _explained(secret: SecretReference, name: str, error: Exception) -> SecretFault:
     response = getattr(error, "response", None)
     code = str((response or {}).get("Error", {}).get("Code", "")) or type(error).__name__
-    what = f"the secret '{secret.name}' cannot be read from {secret.source} ({name})"
+    subject = f"the secret '{secret.name}' cannot be read from {secret.source} ({name})"
     if code in _NOT_THERE:
         fix = "correct `path` (or `key`, without a `path`), or the region: AWS_REGION"
-        return SecretFault(f"{what}: no secret has this name", fix)
+        return SecretFault(f"{subject}: no secret has this name", fix)
     if code in _DENIED or code in ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"):
         fix = "check with: aws sts get-caller-identity; set AWS_PROFILE or the keys of a user who may read it"
-        return SecretFault(f"{what}: {code}", fix)
+        return SecretFault(f"{subject}: {code}", fix)
     if code == "NoRegionError":
-        return SecretFault(f"{what}: the region is unknown", "set AWS_REGION, or runtime.region")
-    return SecretFault(f"{what}: {code}", "try it by hand with the aws command line")
+        return SecretFault(f"{subject}: the region is unknown", "set AWS_REGION, or runtime.region")
+    return SecretFault(f"{subject}: {code}", "try it by hand with the aws command line")
 
 
 def all_secrets(plan: Plan) -> dict[str, str]:

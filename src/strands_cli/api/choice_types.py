@@ -26,12 +26,12 @@ def choices(*, again: bool) -> Iterator[tuple[str, str, str]]:
     """Yield name, type and meaning of each choice; with `again` of those for a stored run, else of the others."""
     if again:
         yield from ((name, _OF_PROGRAMS_TYPES[name], text) for name, text in _OF_PROGRAMS.items())
-    for name, one in options().items():
-        if one.in_python and one.again == again:
+    for name, option in options().items():
+        if option.in_python and option.again == again:
             yield (
                 name,
                 _accepted(RunRequest.__annotations__[name]),
-                one.help_again if again and one.help_again else one.help,
+                option.help_again if again and option.help_again else option.help,
             )
 
 

@@ -81,9 +81,9 @@ class InstalledTools:
             UsageError: No installed tool has this name.
         """
         for record in self._machine.catalog.tools:
-            for one in (record, *(record.members or ())):
-                if one.ref_name == ref_name:
-                    return one
+            for member in (record, *(record.members or ())):
+                if member.ref_name == ref_name:
+                    return member
         raise UsageError(f"there is no tool {ref_name!r}", fix="see the list of tools")
 
     def policy_of(self, record: ToolRecord) -> list[Explanation]:

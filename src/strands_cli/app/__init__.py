@@ -315,7 +315,7 @@ def plan_tool(name: str, installation: Installation | None = None, *, locked: bo
     machine = installation or read_installation(policy=Policy())
     machine.require_hooks()
     planned = plan_single_tool(name, machine.catalog, machine.settings, machine.policy.rules, machine.hooks)
-    if required_by := machine.policy.lock_required_by(asked=locked):
+    if required_by := machine.policy.lock_required_by(is_asked=locked):
         require_locked(planned, Path.cwd(), machine.catalog, required_by)
     return planned
 

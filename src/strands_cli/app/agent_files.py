@@ -38,11 +38,15 @@ def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
     """Return every finding about an agent's file: structure, templates, schemas, contract and tests."""
     loaded = agent_workflow_of(atomic).load()
     # Further variables of the prompt come from the workflow that uses the agent, or from `--var`.
-    found = [finding for finding in loaded.findings if atomic.is_workflow or finding.code not in _NO_CONTRACT_ERRORS]
-    findings = [*atomic.findings, *(located_in_agent_file(finding, atomic) for finding in found)]
+    spec_findings = [
+        finding for finding in loaded.findings if atomic.is_workflow or finding.code not in _NO_CONTRACT_ERRORS
+    ]
+    findings = [*atomic.findings, *(located_in_agent_file(finding, atomic) for finding in spec_findings)]
     if loaded.spec is not None and not has_errors(findings):
         try:
-            findings += [one for index in range(len(atomic.tests)) if (one := _test_fault(atomic, index, loaded.spec))]
+            findings += [
+                fault for index in range(len(atomic.tests)) if (fault := _test_fault(atomic, index, loaded.spec))
+            ]
         except SchemaFaultError as error:
             findings.append(Finding(BAD_SCHEMA, f"a schema cannot be used: {error}", atomic.document.where("")))
     return tuple(dict.fromkeys(findings))
@@ -162,10 +166,10 @@ def _problems(atomic: Atomic, test: AgentTest, response: str) -> tuple[str, ...]
 
 def _unmatched(pattern: str | None, response: str) -> list[str]:
     try:
-        found = pattern is None or search(pattern, response) is not None
+        matches = pattern is None or search(pattern, response) is not None
     except (SlowPattern, re.error) as error:
         return [f"the pattern cannot be searched for: {error}"]
-    return [] if found else [f"the answer does not match {pattern!r}"]
+    return [] if matches else [f"the answer does not match {pattern!r}"]
 
 
 def _stripped(value: Any) -> Any:
@@ -200,8 +204,8 @@ def plan_atomic(atomic: Atomic, typed: Any, request: RunRequest, test: AgentTest
     try:
         problem = problem_of_input(agent, agent_input)
     except SchemaFaultError as error:
-        found = Finding(BAD_SCHEMA, f"the schema cannot be used: {error}", atomic.document.where("/input_schema"))
-        raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=[found]) from error
+        bad_schema = Finding(BAD_SCHEMA, f"the schema cannot be used: {error}", atomic.document.where("/input_schema"))
+        raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=[bad_schema]) from error
     if problem:
         message = f"the input does not fit the input_schema of {atomic.name}: {problem}"
         where = atomic.document.where("/input_schema")
@@ -210,8 +214,8 @@ def plan_atomic(atomic: Atomic, typed: Any, request: RunRequest, test: AgentTest
     provider = "replay" if test else _provider(atomic, agent, request)
     whole = _with_turns(atomic, test, names) if test else agent_workflow_of(atomic, provider, inputs=names)
     parts = {name: value for name, value in _object_of(agent_input).items() if name in names and value is not None}
-    given = {name: names[name].coerced(value) for name, value in parts.items()}
-    request = dataclasses.replace(request, values={**given, **request.values, INPUT: agent_input})
+    agent_values = {name: names[name].coerced(value) for name, value in parts.items()}
+    request = dataclasses.replace(request, values={**agent_values, **request.values, INPUT: agent_input})
     planned = app.plan(whole.load(), request)
     return dataclasses.replace(
         planned, findings=tuple(located_in_agent_file(finding, atomic) for finding in planned.findings)
@@ -220,10 +224,10 @@ def plan_atomic(atomic: Atomic, typed: Any, request: RunRequest, test: AgentTest
 
 def _names_for_prompt(agent: AgentSpec) -> dict[str, InputSpec]:
     """Return the properties of an agent's input that its prompt reads: an object gives them by their names."""
-    templates, known = Templates(), agent.described_inputs()
+    templates, input_specs = Templates(), agent.described_inputs()
     return {
         name: input_spec
-        for name, input_spec in known.items()
+        for name, input_spec in input_specs.items()
         if name != INPUT and templates.reads_in(agent.prompt or "", name)
     }
 

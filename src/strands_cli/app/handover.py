@@ -122,10 +122,10 @@ def install_lock(facts: Facts, base: Path) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def _difference(one: str, other: str) -> str:
+def _difference(left: str, right: str) -> str:
     """Return the first lines in which two locks differ."""
-    both = {*one.splitlines()} ^ {*other.splitlines()}
-    lines = [line.strip() for line in (*one.splitlines(), *other.splitlines()) if line in both and "=" in line]
+    both = {*left.splitlines()} ^ {*right.splitlines()}
+    lines = [line.strip() for line in (*left.splitlines(), *right.splitlines()) if line in both and "=" in line]
     return "; ".join(lines[:3]) or "they have other entries"
 
 

@@ -35,7 +35,9 @@ def adoption_files(
     """
     folder = user_config_dir(os.environ) if with_user else None
     places: list[tuple[str | os.PathLike[str] | None, AdoptionLevel]] = [(folder, "user"), (project, "project")]
-    files = [(os.path.join(place, ADOPTED_FILE), level) for place, level in places if place is not None]
+    files = [
+        (os.path.join(level_folder, ADOPTED_FILE), level) for level_folder, level in places if level_folder is not None
+    ]
     # `lexists`: a link to nowhere is reported, as a file that cannot be read.
     return [(file, level) for file, level in dict.fromkeys(files) if os.path.lexists(file)]
 
@@ -109,23 +111,23 @@ def scan_tools(
     return records, scan
 
 
-def join_records(records: Iterable[ToolRecord], seen: Scan) -> Catalog:
+def join_records(records: Iterable[ToolRecord], scan: Scan) -> Catalog:
     """Return a catalog of these records, also of those from hooks; two with one name are in conflict."""
     ordered = sorted(
-        without_claimed(list(records), seen.findings), key=lambda record: (record.name, record.distribution)
+        without_claimed(list(records), scan.findings), key=lambda record: (record.name, record.distribution)
     )
-    tools = _with_conflicts(ordered, seen.findings)
-    return Catalog(tuple(tools), tuple(seen.findings), seen)
+    tools = _with_conflicts(ordered, scan.findings)
+    return Catalog(tuple(tools), tuple(scan.findings), scan)
 
 
-def _records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
+def _records(distribution: Distribution, scan: Scan) -> list[ToolRecord]:
     from strands_cli.catalog.record_builder import build_records  # a workflow without tools looks at none
 
     try:
-        return build_records(distribution, seen)
+        return build_records(distribution, scan)
     except Exception as error:  # noqa: BLE001 - a fault of one distribution must not hide the others
         message = f"'{distribution.name}' cannot be read ({type(error).__name__}: {error})"
-        seen.findings.append(Finding(BAD_ENTRY_POINTS, message, Where(distribution.record)))
+        scan.findings.append(Finding(BAD_ENTRY_POINTS, message, Where(distribution.record)))
         return []
 
 
@@ -136,12 +138,12 @@ class Catalog:
     Attributes:
         tools: Sorted by name; a class, suite or provider is one record with `members`.
         findings: The faults of installed distributions.
-        seen: The scan: directories, and the records of all distributions.
+        scan: The scan: directories, and the records of all distributions.
     """
 
     tools: tuple[ToolRecord, ...]
     findings: tuple[Finding, ...]
-    seen: Scan
+    scan: Scan
 
     @cached_property
     def by_name(self) -> dict[str, list[ToolRecord]]:
@@ -180,7 +182,7 @@ class Catalog:
 
     def version_of(self, distribution: str) -> str | None:
         """Return the version of an installed distribution, with or without tools, by its name."""
-        return self.seen.version(distribution)
+        return self.scan.version(distribution)
 
     def lookup(self, ref: ToolRef | str) -> ToolRecord | Finding:
         """Return the record that a reference names, or the finding that gives the reason why it cannot be used."""
@@ -207,7 +209,7 @@ class Catalog:
         """Return how to make a tool usable, in the same words wherever its fault is reported; None if it is usable."""
         from strands_cli.catalog.resolution import fix_of
 
-        return fix_of(record, self.seen)
+        return fix_of(record, self.scan)
 
     @staticmethod
     def _sound(records: list[ToolRecord]) -> list[ToolRecord]:

@@ -73,9 +73,9 @@ def _is_listed(name: str, distribution: str, prefix: str) -> bool:
     return is_of_group and is_part_name(COMMANDS, name) and owner_by_name(COMMANDS, name) in (None, distribution)
 
 
-def _lines(value: str, directory: str, seen: Scan) -> dict[str, str]:
+def _lines(value: str, directory: str, scan: Scan) -> dict[str, str]:
     """Return the lines of help that a distribution's package has for its commands; nothing for a faulty file."""
-    package = find_package(value.strip().partition(":")[0].partition(".")[0], seen.listings, directory)
+    package = find_package(value.strip().partition(":")[0].partition(".")[0], scan.listings, directory)
     if package is None or package.directory is None:
         return {}
     try:

@@ -86,10 +86,10 @@ def fault_in_source(module: str, attribute: str | None, read_module: ReadModule)
         why_no_tool,  # parse Python; a manifest saves that
     )
 
-    found = read_module(module)
-    if found is None or not found[0].endswith(".py"):
+    file_and_text = read_module(module)
+    if file_and_text is None or not file_and_text[0].endswith(".py"):
         return None
-    file, raw = found
+    file, raw = file_and_text
     reference = f"{module}:{attribute}" if attribute else module
     if attribute and lacks_tool(raw, attribute.partition(".")[0]):
         message = f"the entry point {reference} names what its module does not define"

@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 KNOWN_AFTER_LOAD = "its definition is known only after loading: it has no manifest, and its source does not show it"
 
 
-def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
+def describe(record: ToolRecord, package: Package, scan: Scan) -> ToolRecord:
     """Fill a record from source; a module with invalid Python makes it broken, with a finding."""
     try:
         tool = read_source(record.module, record.attribute, package)
     except SourceError as error:
         return _broken(
-            record, unreadable(record.module, error, module_file(package, record.module) or record.path), seen
+            record, unreadable(record.module, error, module_file(package, record.module) or record.path), scan
         )
     if tool.name not in (None, record.name) and tool.kind in ("module", "function", "agent_tool"):
-        return _broken(record, other_name(record.name, tool.name, Where(tool.file, tool.line)), seen)
+        return _broken(record, other_name(record.name, tool.name, Where(tool.file, tool.line)), scan)
     described = filled(record, tool)
     if described.status == "unknown" or tool.kind == "module":
         fault = fault_in_source(record.module, record.attribute, reader_of(package))
         if fault is not None:
-            return _broken(record, fault, seen)
-    seen.findings += tool.check_words(record.distribution)
+            return _broken(record, fault, scan)
+    scan.findings += tool.check_words(record.distribution)
     return described
 
 
-def _broken(record: ToolRecord, finding: Finding, seen: Scan) -> ToolRecord:
-    seen.findings.append(finding)
+def _broken(record: ToolRecord, finding: Finding, scan: Scan) -> ToolRecord:
+    scan.findings.append(finding)
     return replace(record, status="broken", reason=finding.message, fix=finding.fix)
 
 
@@ -98,27 +98,27 @@ def find_definition(record: ToolRecord, listings: Mapping[str, frozenset[str]]) 
     return tool.file or file, tool.line
 
 
-def filled(record: ToolRecord, found: SourceTool) -> ToolRecord:
+def filled(record: ToolRecord, tool: SourceTool) -> ToolRecord:
     """Return the record with the fields from its source, and the status that follows from them."""
-    nothing_known = found.kind == "unknown" or (found.kind == "provider" and found.members is None)
-    members = None if found.members is None else tuple(_member(record, member) for member in found.members)
-    description = found.description
+    nothing_known = tool.kind == "unknown" or (tool.kind == "provider" and tool.members is None)
+    members = None if tool.members is None else tuple(_member(record, member) for member in tool.members)
+    description = tool.description
     if description is None and members:
         description = summarise(members)
     return replace(
         record,
-        kind=found.kind,
+        kind=tool.kind,
         status="unknown" if nothing_known else "available",
         reason=KNOWN_AFTER_LOAD if nothing_known else None,
         description=description,
-        input_schema=found.input_schema,
-        output_schema=found.output_schema,
-        annotations=found.annotations,
-        strands_cli=found.strands_cli,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=tool.annotations,
+        strands_cli=tool.strands_cli,
         members=members,
-        **catalogue_of(found.catalogue),
+        **catalogue_of(tool.catalogue),
     )
 
 
-def _member(record: ToolRecord, found: SourceTool) -> ToolRecord:
-    return replace(filled(record, replace(found, members=())), name=found.name or "?", parent=record.name)
+def _member(record: ToolRecord, tool: SourceTool) -> ToolRecord:
+    return replace(filled(record, replace(tool, members=())), name=tool.name or "?", parent=record.name)

@@ -50,7 +50,7 @@ def unlisted_beside(modules: Iterable[str], path: Sequence[str]) -> Iterator[tup
         for portion in () if file else portions:
             inside = dict(_python_in(portion, top))
             listed = _listed(os.path.dirname(portion)) if inside else set()
-            yield from ((name, found) for name, found in inside.items() if name not in listed)
+            yield from ((name, file_inside) for name, file_inside in inside.items() if name not in listed)
 
 
 def _python_in(folder: str, name: str) -> Iterator[tuple[str, str]]:
@@ -85,16 +85,16 @@ def modules_of(files: Collection[str]) -> set[str]:
     Args:
         files: Paths below an entry of the path, with `/`.
     """
-    found: set[str] = set()
+    folders: set[str] = set()
     for name in files:
         folder, slash, _ = name.partition("/")
-        while slash and folder not in found and f"{folder}/__init__.py" not in files:
+        while slash and folder not in folders and f"{folder}/__init__.py" not in files:
             folder, slash, _ = _deeper(folder, name)
         if slash:
-            found.add(folder)
+            folders.add(folder)
         elif name.endswith(_MODULES):
-            found.add(folder.partition(".")[0])
-    return {name.replace("/", ".") for name in found if all(part.isidentifier() for part in name.split("/"))}
+            folders.add(folder.partition(".")[0])
+    return {name.replace("/", ".") for name in folders if all(part.isidentifier() for part in name.split("/"))}
 
 
 def _deeper(folder: str, name: str) -> tuple[str, str, str]:
@@ -132,15 +132,15 @@ def files_of(
         beside, instead = _beside(modules, path), _imported(modules, path, site)
         return _digests(beside) | _zipped(site, locations) | _digests(instead), False
     editable = any(not _is_below(location, site) for location in locations)
-    found = {} if editable else _recorded(site, dist_info)
-    for top in sorted({name.partition("/")[0] for name in found if "/" in name and name[:10] != "dist-info/"}):
-        found |= _unrecorded(site, top, found)
+    files = {} if editable else _recorded(site, dist_info)
+    for top in sorted({name.partition("/")[0] for name in files if "/" in name and name[:10] != "dist-info/"}):
+        files |= _unrecorded(site, top, files)
     for location in locations:
-        found |= dict(_package(location))
-    own = {name for name in found if not name.startswith("dist-info/")}
+        files |= dict(_package(location))
+    own = {name for name in files if not name.startswith("dist-info/")}
     modules = {*modules_of(own), *modules}
-    found = _beside(modules, path) | found | _imported(modules, path)
-    return _digests(found), editable
+    files = _beside(modules, path) | files | _imported(modules, path)
+    return _digests(files), editable
 
 
 def _digests(paths: Mapping[str, str]) -> dict[str, str]:
@@ -149,8 +149,8 @@ def _digests(paths: Mapping[str, str]) -> dict[str, str]:
 
 def _imported(modules: Iterable[str], path: Sequence[str], archive: str = "") -> dict[str, str]:
     """Return the files that importing modules would run, except those inside an archive."""
-    found = {name: file for module in modules for name, file in files_to_import(module, path)} if path else {}
-    return {name: file for name, file in found.items() if not (archive and _is_below(file, archive))}
+    files = {name: file for module in modules for name, file in files_to_import(module, path)} if path else {}
+    return {name: file for name, file in files.items() if not (archive and _is_below(file, archive))}
 
 
 def _beside(modules: Iterable[str], path: Sequence[str]) -> dict[str, str]:
@@ -207,12 +207,12 @@ def _unrecorded(site: str, top: str, recorded: dict[str, str]) -> dict[str, str]
     folder = os.path.join(site, *top.split("/"))
     if any(os.path.lexists(os.path.join(folder, init)) for init in INITS):
         return dict(_walk(folder, top))
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     depth = top.count("/") + 1
     below = {name.split("/")[depth] for name in recorded if name.startswith(f"{top}/") and name.count("/") > depth}
     for part in below:
-        found |= _unrecorded(site, f"{top}/{part}", recorded)
-    return found
+        files |= _unrecorded(site, f"{top}/{part}", recorded)
+    return files
 
 
 def _package(location: str) -> Iterator[tuple[str, str]]:

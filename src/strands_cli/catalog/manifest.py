@@ -47,12 +47,12 @@ def in_present_words(words: Any, schema: Mapping[str, Any], arguments: Any) -> A
 
 def renamed(words: Any, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the present name of each earlier word among the arguments; two words never become one."""
-    found: dict[str, str] = {}
+    renames: dict[str, str] = {}
     used = {word: name for word, name in _sound(words, schema).items() if word in arguments and name[0] != _QUERY}
     for word in sorted(used, key=lambda word: arguments[word] is None):
-        if used[word] not in found.values() and arguments.get(used[word]) is None:
-            found[word] = used[word]
-    return found
+        if used[word] not in renames.values() and arguments.get(used[word]) is None:
+            renames[word] = used[word]
+    return renames
 
 
 def doubled(words: Any, schema: Mapping[str, Any], present: Any) -> str | None:
@@ -167,16 +167,16 @@ class Check:
         self.failed = True
         self.findings.append(Finding(code or self.code, message, Where(self.file, pointer=pointer), fix))
 
-    def fields(self, node: Mapping[str, Any], known: Mapping[str, Any], pointer: str) -> None:
+    def fields(self, node: Mapping[str, Any], kinds: Mapping[str, Any], pointer: str) -> None:
         """Check that each field is known (a warning if not) and has its type (an error if not)."""
         for key, value in node.items():
-            kind = known.get(key)
+            kind = kinds.get(key)
             if kind is type(value):
                 continue  # nearly every field
             if kind is None:
                 where = Where(self.file, pointer=f"{pointer}/{key}")
                 message = f"{self.noun}'s field {key!r} is unknown"
-                self.findings.append(Finding(self.field_code, message, where, suggest(key, known), "warning"))
+                self.findings.append(Finding(self.field_code, message, where, suggest(key, kinds), "warning"))
             elif not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
                 self.fault(f"{pointer}/{key}", f"{key} must be {_type_names(kind)}, not {type_of(value)}")
 
@@ -223,7 +223,7 @@ def check_tool(tool: Any, pointer: str, check: Check, required: Sequence[str] = 
 
 
 def _check_parts(tool: Mapping[str, Any], pointer: str, check: Check) -> None:
-    for key, known in (
+    for key, kinds in (
         ("annotations", _HINTS),
         ("strands_cli", _STRANDS_CLI),
         ("requires", _REQUIRES),
@@ -231,7 +231,7 @@ def _check_parts(tool: Mapping[str, Any], pointer: str, check: Check) -> None:
     ):
         part = tool.get(key)
         if isinstance(part, dict) and part:
-            check.fields(part, known, f"{pointer}/{key}")
+            check.fields(part, kinds, f"{pointer}/{key}")
             if key == "requires":
                 check.strings(part, ("distributions", "modules", "os", "env"), f"{pointer}/requires")
     claims = tool.get("strands_cli")
@@ -312,12 +312,12 @@ def read_document(raw: bytes, limit: int, *, unique: bool = False) -> Any:
 
 def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     pairs = list(pairs)
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"an object has the key {twice[:80]!r} twice")
-    return found
+    return mapping
 
 
 def _refuse(word: str) -> NoReturn:

@@ -92,18 +92,20 @@ def read_packaged(
     return _read_all(scan, name) if name in scan.records else None
 
 
-def _read_all(seen: Scan, only: str | None) -> tuple[tuple[PackagedFolder, ...], tuple[Finding, ...]]:
+def _read_all(scan: Scan, only: str | None) -> tuple[tuple[PackagedFolder, ...], tuple[Finding, ...]]:
     folders: list[PackagedFolder] = []
     findings: list[Finding] = []
-    for name in sorted(seen.records) if only is None else [only]:
-        directory, record = seen.records[name][0]
+    for name in sorted(scan.records) if only is None else [only]:
+        directory, record = scan.records[name][0]
         for group, entry in _entry_points(record, name, findings):
-            folder = packaged_folder(entry, group, name, (directory, record), seen)
+            folder = packaged_folder(entry, group, name, (directory, record), scan)
             if isinstance(folder, Finding):
                 findings.append(folder)
             else:
                 folders.append(folder)
-    unique = dict.fromkeys(sorted(folders, key=lambda one: (one.distribution, one.group, one.name, one.folder)))
+    unique = dict.fromkeys(
+        sorted(folders, key=lambda packaged: (packaged.distribution, packaged.group, packaged.name, packaged.folder))
+    )
     return tuple(unique), tuple(dict.fromkeys(findings))
 
 
@@ -122,15 +124,15 @@ def _entry_points(record: str, name: str, findings: list[Finding]) -> Iterator[t
 
 
 def packaged_folder(
-    entry: EntryPoint, group: str, distribution: str, place: tuple[str, str], seen: Scan
+    entry: EntryPoint, group: str, distribution: str, directory_and_record: tuple[str, str], scan: Scan
 ) -> PackagedFolder | Finding:
     """Return the folder that an entry point names, or why it names none.
 
     Args:
-        place: The directory that the distribution's packages are imported from, and its `*.dist-info`.
-        seen: The names in the directories of the path.
+        directory_and_record: The directory that the distribution's packages are imported from, and its `*.dist-info`.
+        scan: The names in the directories of the path.
     """
-    directory, record = place
+    directory, record = directory_and_record
     where = Where(os.path.join(record, "entry_points.txt"), entry.line)
 
     def bad(reason: str) -> Finding:
@@ -145,7 +147,7 @@ def packaged_folder(
     parts = folder.split("/")
     if os.path.isabs(folder) or "\\" in folder or "\0" in folder or ".." in parts or ":" in folder:
         return bad(f"names {folder[:80]!r}, which is not a folder inside the package")
-    top = find_package(package.partition(".")[0], seen.listings, directory)
+    top = find_package(package.partition(".")[0], scan.listings, directory)
     if top is None or top.directory is None:
         return bad(f"names the package {package!r}, which is not installed as a folder")
     home = os.path.join(top.directory, *package.split(".")[1:])
@@ -163,10 +165,10 @@ def _checked(
 
 
 def _reason(home: str, folder: str) -> str:
-    place = os.path.join(home, folder)
-    if os.path.isdir(place):
+    path = os.path.join(home, folder)
+    if os.path.isdir(path):
         return f"names {folder[:80]!r}, from which a link leads out of the package"
-    return f"names {folder[:80]!r}, which is {'a file' if os.path.isfile(place) else 'missing'} in {home}"
+    return f"names {folder[:80]!r}, which is {'a file' if os.path.isfile(path) else 'missing'} in {home}"
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -248,8 +250,8 @@ def find_packaged(
     distribution, _, name = text.partition("/")
     read = read_packaged(distribution, path)
     if read is None:
-        known = sorted({folder.distribution for folder in scan_packaged(path)[0]})
-        close = did_you_mean(normalise(distribution), known)
+        names = sorted({folder.distribution for folder in scan_packaged(path)[0]})
+        close = did_you_mean(normalise(distribution), names)
         fix = _instead(f"{close}/{name}", kind) if close else None
         return Finding(UNKNOWN_PACKAGED, f"no distribution {distribution!r} is installed", None, fix)
     folders, findings = read
@@ -265,17 +267,17 @@ def find_packaged(
 
 
 def _candidates(folders: Iterable[PackagedFolder], kind: PackagedKind, name: str) -> list[PackagedFile]:
-    found: dict[str, PackagedFile] = {}
+    candidates: dict[str, PackagedFile] = {}
     for folder in folders:
         if folder.kind != kind:
             continue
-        for place in _places(folder, name):
-            real = os.path.realpath(place)
+        for path in _places(folder, name):
+            real = os.path.realpath(path)
             exists = os.path.isfile(os.path.join(real, SKILL)) if kind == "skill" else os.path.isfile(real)
             # A link may not lead out of the folder that the distribution declares.
             if exists and is_inside(real, folder.folder):
-                found.setdefault(real, PackagedFile(name, real, folder))
-    return list(found.values())
+                candidates.setdefault(real, PackagedFile(name, real, folder))
+    return list(candidates.values())
 
 
 def _places(folder: PackagedFolder, name: str) -> list[str]:
@@ -307,12 +309,12 @@ def files_in(folder: PackagedFolder) -> tuple[tuple[PackagedFile, ...], tuple[Fi
     files: list[PackagedFile] = []
     for file in ["", *names[:MAX_FILES]] if folder.kind == "skill" else names[:MAX_FILES]:
         name = _name_of(file, folder)
-        place = os.path.join(folder.folder, file) if file else folder.folder
+        path = os.path.join(folder.folder, file) if file else folder.folder
         if name is None or not NAME.fullmatch(name):
             continue
-        real = os.path.realpath(place)
+        real = os.path.realpath(path)
         if not is_inside(real, folder.folder):
-            findings.append(Finding(BAD_PACKAGED, "a link leads out of the folder", Where(place), "remove the link"))
+            findings.append(Finding(BAD_PACKAGED, "a link leads out of the folder", Where(path), "remove the link"))
         elif os.path.isfile(os.path.join(real, SKILL)) if folder.kind == "skill" else os.path.isfile(real):
             files.append(PackagedFile(name, real, folder))
     return tuple(files), tuple(findings)
@@ -333,11 +335,11 @@ def _fix(distribution: str, name: str, kind: PackagedKind, folders: Sequence[Pac
     for other in others:
         if other != kind and _candidates(folders, other, name):
             return f"it is {'an' if other == 'agent' else 'a'} {other}: {_instead(f'{distribution}/{name}', other)}"
-    known = sorted({file.name for folder in folders if folder.kind == kind for file in files_in(folder)[0]})
-    close = did_you_mean(name, known)
+    names = sorted({file.name for folder in folders if folder.kind == kind for file in files_in(folder)[0]})
+    close = did_you_mean(name, names)
     if close:
         return f"did you mean {_instead(f'{distribution}/{close}', kind)}?"
-    return f"name one that it has: {', '.join(known[:10])}" if known else None
+    return f"name one that it has: {', '.join(names[:10])}" if names else None
 
 
 def _instead(ref: str, kind: PackagedKind) -> str:

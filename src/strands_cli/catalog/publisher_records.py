@@ -46,32 +46,32 @@ if TYPE_CHECKING:
 HOST = "strands-cli"
 
 
-def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[str]]:
+def required_distributions(names: Iterable[str], scan: Scan) -> dict[str, list[str]]:
     """Return, for each distribution, the names of those that it requires, and of those that these require, sorted.
 
     Only installed ones are named, and only for requirements whose markers fit this interpreter. The requirements of
     strands-cli itself are omitted: they are always installed, and change with strands-cli.
     """
-    wanted = list(names)
-    if not wanted:
+    owners = list(names)
+    if not owners:
         return {}
-    closures = closures_of([HOST, *wanted], seen)
-    return {name: sorted(closures[name] - closures[HOST] - {HOST, name}) for name in wanted}
+    closures = closures_of([HOST, *owners], scan)
+    return {name: sorted(closures[name] - closures[HOST] - {HOST, name}) for name in owners}
 
 
-def pin_of(name: str, seen: Scan) -> str | None:
+def pin_of(name: str, scan: Scan) -> str | None:
     """Return the version of an installed distribution, and the digest of its RECORD's files; None if absent.
 
     The digest covers the paths and hashes that two installations of one wheel share. An editable installation has only
     a version, because its RECORD does not list its code. Files that Python would import in place of a listed one
     follow, each after a `+`, as its path below the directory of `sys.path` and its digest.
     """
-    copies = seen.records.get(name)
+    copies = scan.records.get(name)
     if not copies:
         return None
     site, record = copies[0]
     digest = digest_of_record(record)
-    instead = _instead(site, record, list(seen.listings)) if digest else ()
+    instead = _instead(site, record, list(scan.listings)) if digest else ()
     return " ".join(filter(None, (record_version(record) or "unknown", digest, *instead)))
 
 
@@ -128,12 +128,12 @@ class Published(NamedTuple):
     verified: str
 
 
-def record_digest(name: str, seen: Scan) -> str | None:
+def record_digest(name: str, scan: Scan) -> str | None:
     """Return the digest of the files in the RECORD of an installed distribution, `sha256:...`.
 
     Two installations of one wheel have the same. It is None if the distribution is editable or has no RECORD.
     """
-    copies = seen.records.get(name)
+    copies = scan.records.get(name)
     return digest_of_record(copies[0][1]) if copies else None
 
 
@@ -158,18 +158,18 @@ def record_digest_of_wheel(dist_info: str, *, is_mixed: bool = False) -> str | N
     return digest_of_rows(dist_info, rows or None)
 
 
-def publisher_of(name: str, seen: Scan, environ: Mapping[str, str] | None = None) -> Publisher | None:
+def publisher_of(name: str, scan: Scan, environ: Mapping[str, str] | None = None) -> Publisher | None:
     """Return the publisher of an installed distribution that was verified on this machine; None is unknown."""
-    published = read_published(name, seen, environ)
+    published = read_published(name, scan, environ)
     return published.publisher if published is not None else None
 
 
-def read_published(name: str, seen: Scan, environ: Mapping[str, str] | None = None) -> Published | None:
+def read_published(name: str, scan: Scan, environ: Mapping[str, str] | None = None) -> Published | None:
     """Return the verified facts of an installed distribution, by the digest of its RECORD; None if there are none."""
     folder = _folder(environ)
     if folder is None or not os.path.isdir(folder):  # most machines: nothing is read for them
         return None
-    digest = record_digest(name, seen)
+    digest = record_digest(name, scan)
     if digest is None:
         return None
     try:
@@ -274,12 +274,12 @@ class Provenance:
 
 def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
     """Return the origin of a tool; it reads a few files and parses one, so a plain listing does without."""
-    copies = catalog.seen.records.get(record.distribution)
+    copies = catalog.scan.records.get(record.distribution)
     if not copies:  # adopted, and uninstalled since
         return Provenance("unknown", "path", record.path)
     dist_info = copies[0][1]
     origin = _origin(dist_info, record.path)
-    file, line = find_definition(record, catalog.seen.listings)
+    file, line = find_definition(record, catalog.scan.listings)
     return Provenance(
         install=origin.install,
         place=_place(record.path),
@@ -290,7 +290,7 @@ def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
         file=file,
         line=line,
         shadowed=tuple(copy for _, copy in copies[1:]),
-        publisher=publisher_of(record.distribution, catalog.seen),
+        publisher=publisher_of(record.distribution, catalog.scan),
     )
 
 
@@ -299,17 +299,17 @@ def find_sources(record: ToolRecord, catalog: Catalog) -> frozenset[str]:
 
     A wheel without a recorded origin has the source `index`; a tool with an unreadable origin has `unknown`.
     """
-    sources = set(sources_of(record.distribution, catalog.seen))
+    sources = set(sources_of(record.distribution, catalog.scan))
     if record.adopted is not None:
         sources.add("adopted")
-    if record.registered_by is not None and catalog.seen.records.get(record.distribution):
+    if record.registered_by is not None and catalog.scan.records.get(record.distribution):
         sources.add("hook")
     return frozenset(sources)
 
 
-def sources_of(distribution: str, seen: Scan) -> frozenset[str]:
+def sources_of(distribution: str, scan: Scan) -> frozenset[str]:
     """Return how and where a distribution is installed, as the sources of a policy rule; it reads one small file."""
-    copies = seen.records.get(distribution)
+    copies = scan.records.get(distribution)
     if not copies:
         return frozenset({"unknown"})
     directory, dist_info = copies[0]

@@ -39,32 +39,32 @@ from strands_cli.errors import Code, Finding, Where, suggest
 _VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[(.*)\]\s*)?")
 
 
-def build_records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
-    """Return the records of one distribution; its faults go to `seen.findings`."""
-    builder = _Builder(distribution, seen)
+def build_records(distribution: Distribution, scan: Scan) -> list[ToolRecord]:
+    """Return the records of one distribution; its faults go to `scan.findings`."""
+    builder = _Builder(distribution, scan)
     records = [builder.record(entry_point) for entry_point in distribution.entry_points]
     builder.check_leftovers()
     return records
 
 
-def build_record(reference: str, name: str, distribution: str, seen: Scan) -> ToolRecord:
-    """Return the record of a tool that its distribution does not declare; its faults go to `seen.findings`.
+def build_record(reference: str, name: str, distribution: str, scan: Scan) -> ToolRecord:
+    """Return the record of a tool that its distribution does not declare; its faults go to `scan.findings`.
 
     Args:
         reference: Its object reference, `module` or `module:attribute`.
         name: The tool's name; empty for the one in its source.
         distribution: The installed distribution with the module.
     """
-    directory, record = seen.records[distribution][0]
-    owner = Distribution(distribution, seen.version(distribution), directory, record, ())
-    return _Builder(owner, seen).record(EntryPoint(name or _name_in_source(reference, directory, seen), reference, 0))
+    directory, record = scan.records[distribution][0]
+    owner = Distribution(distribution, scan.version(distribution), directory, record, ())
+    return _Builder(owner, scan).record(EntryPoint(name or _name_in_source(reference, directory, scan), reference, 0))
 
 
-def _name_in_source(reference: str, directory: str, seen: Scan) -> str:
+def _name_in_source(reference: str, directory: str, scan: Scan) -> str:
     from strands_cli.catalog.from_source import name_of  # parses Python
 
     module, _, attribute = reference.partition(":")
-    package = find_package(module.partition(".")[0], seen.listings, directory)
+    package = find_package(module.partition(".")[0], scan.listings, directory)
     return (name_of(module, attribute or None, package) if package else None) or reference.replace(":", ".").rpartition(
         "."
     )[2]
@@ -73,9 +73,9 @@ def _name_in_source(reference: str, directory: str, seen: Scan) -> str:
 class _Builder:
     """Build the records of one distribution, reading each of its manifests once."""
 
-    def __init__(self, distribution: Distribution, seen: Scan) -> None:
+    def __init__(self, distribution: Distribution, scan: Scan) -> None:
         self.distribution = distribution
-        self.seen = seen
+        self.scan = scan
         self.manifests: dict[str, tuple[Manifest | None, Finding | None]] = {}  # by folder, each with its fault
         # (entry, name) of each entry point, and (entry, None): the members of a class or suite have other names.
         self.declared: set[tuple[str, str | None]] = set()
@@ -90,7 +90,7 @@ class _Builder:
             fault = bad_value(entry_point.name, self.distribution.name, entry_point.value, self._line(entry_point))
             return self._faulty(bare, fault)
         self.declared |= {(entry, entry_point.name), (entry, None)}
-        package = find_package(module.partition(".")[0], self.seen.listings, self.distribution.directory)
+        package = find_package(module.partition(".")[0], self.scan.listings, self.distribution.directory)
         location = (package.directory or package.file) if package else None
         bare = self._bare(entry_point.name, entry, module, attribute, location)
         if not TOOL_NAME.fullmatch(entry_point.name):
@@ -104,8 +104,12 @@ class _Builder:
         """Return a record with the requirements of the extras of its entry point (`module [extra]`) too."""
         from strands_cli.catalog.distributions.dist_info import unmet  # few entry points have extras
 
-        wanted = [f"{record.distribution}[{extra}]" for extra in "".join(extras.split()).split(",") if extra]
-        missing = [one for one in unmet({"distributions": wanted}, self.seen) if "pip install" in one]
+        requirements = [f"{record.distribution}[{extra}]" for extra in "".join(extras.split()).split(",") if extra]
+        missing = [
+            requirement
+            for requirement in unmet({"distributions": requirements}, self.scan)
+            if "pip install" in requirement
+        ]
         return record if record.status == "broken" else _lacking(record, [*record.missing, *missing])
 
     def check_leftovers(self) -> None:
@@ -116,7 +120,7 @@ class _Builder:
                 if manifest and identity not in self.declared:
                     message = f"no entry point declares the manifest's tool '{tool['name']}' ({tool['entry']})"
                     where = Where(manifest.file, pointer=f"/tools/{index}/entry")
-                    self.seen.findings.append(Finding(MANIFEST_UNTRUE, message, where))
+                    self.scan.findings.append(Finding(MANIFEST_UNTRUE, message, where))
 
     def _line(self, entry_point: EntryPoint) -> Where:
         return Where(os.path.join(self.distribution.record, "entry_points.txt"), entry_point.line or None)
@@ -141,7 +145,7 @@ class _Builder:
         return self._faulty(record, Finding(code, message, where, fix))
 
     def _faulty(self, record: ToolRecord, finding: Finding) -> ToolRecord:
-        self.seen.findings.append(finding)
+        self.scan.findings.append(finding)
         return replace(record, status="broken", reason=finding.message, fix=finding.fix)
 
     def _moduleless(self, record: ToolRecord, where: Where) -> ToolRecord:
@@ -160,7 +164,7 @@ class _Builder:
         if fault is not None:
             return replace(record, status="broken", reason=fault.message, fix=fault.fix)
         if manifest is None:
-            return self._required(_from_source(record, package, self.seen))
+            return self._required(_from_source(record, package, self.scan))
         matching = [tool for tool in manifest.tools if _plain(tool["entry"]) == record.entry]
         same_name = [tool for tool in matching if tool["name"] == record.name and tool["kind"] not in MANY]
         if not manifest.low <= CONTRACT <= manifest.high:
@@ -185,20 +189,20 @@ class _Builder:
         except OSError as error:
             message = f"the manifest cannot be read ({error.strerror})"
             finding = Finding(BAD_MANIFEST, message, Where(file))
-            self.seen.findings.append(finding)
+            self.scan.findings.append(finding)
             return None, finding
         if raw is None:
             return None, None
         manifest, findings = Manifest.parse(raw, file, self.distribution.name)
-        self.seen.findings.extend(findings)
+        self.scan.findings.extend(findings)
         fault = next((finding for finding in findings if finding.severity == "error"), None)
         return manifest, fault if manifest is None else None
 
     def _other_contract(self, record: ToolRecord, manifest: Manifest) -> ToolRecord:
         message = f"'{record.distribution}' has calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
         finding = Finding(MANIFEST_VERSION, message, Where(manifest.file, pointer="/api"))
-        if finding not in self.seen.findings:
-            self.seen.findings.append(finding)
+        if finding not in self.scan.findings:
+            self.scan.findings.append(finding)
         lacking = _lacking(record, [f"a strands-cli with calling contract {manifest.contracts}"])
         return replace(lacking, manifest=manifest.file, members=None)
 
@@ -209,15 +213,15 @@ class _Builder:
             return self._broken(record, MANIFEST_UNTRUE, message, where)
         message = f"the manifest does not describe '{record.name}' ({record.entry})"
         fix = suggest(record.entry, [tool["entry"] for tool in manifest.tools])
-        self.seen.findings.append(Finding(MANIFEST_UNTRUE, message, where, fix, severity="warning"))
-        return _from_source(record, package, self.seen)
+        self.scan.findings.append(Finding(MANIFEST_UNTRUE, message, where, fix, severity="warning"))
+        return _from_source(record, package, self.scan)
 
     def _required(self, record: ToolRecord) -> ToolRecord:
         if not record.requires:
             return record
         from strands_cli.catalog.distributions.dist_info import unmet  # most tools have no requirements
 
-        return _lacking(record, unmet(record.requires, self.seen))
+        return _lacking(record, unmet(record.requires, self.scan))
 
 
 def _plain(reference: str) -> str:
@@ -284,15 +288,15 @@ def _merged_requires(tools: list[Mapping[str, Any]]) -> dict[str, Any]:
     # One entry point is loaded as a whole, so it needs the requirements of all its members.
     merged: dict[str, Any] = {}
     for tool in tools:
-        for key, wanted in tool.get("requires", {}).items():
-            if isinstance(wanted, list):
-                merged[key] = list(dict.fromkeys([*merged.get(key, ()), *wanted]))
+        for key, requirement in tool.get("requires", {}).items():
+            if isinstance(requirement, list):
+                merged[key] = list(dict.fromkeys([*merged.get(key, ()), *requirement]))
             else:
-                merged[key] = ",".join(dict.fromkeys([*merged.get(key, "").split(","), wanted])).strip(",")
+                merged[key] = ",".join(dict.fromkeys([*merged.get(key, "").split(","), requirement])).strip(",")
     return merged
 
 
-def _from_source(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
+def _from_source(record: ToolRecord, package: Package, scan: Scan) -> ToolRecord:
     from strands_cli.catalog.from_source import describe  # parses Python; tools with a manifest do not need it
 
-    return describe(record, package, seen)
+    return describe(record, package, scan)

@@ -74,7 +74,7 @@ class Installed(Protocol):
         """All of them, sorted by name."""
 
     @property
-    def seen(self) -> Scan:
+    def scan(self) -> Scan:
         """The scan that found them."""
 
     @property
@@ -92,11 +92,11 @@ def require(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) ->
         InvalidInput: The reference must be corrected.
         NotEquipped: The tool cannot be used on this machine.
     """
-    found = lookup(catalog, ref, suggests=suggests)
-    if isinstance(found, ToolRecord):
-        return found
-    kind = NotEquipped if found.code in _NOT_EQUIPPED else InvalidInput
-    raise kind(found.message, findings=[found], fix=found.fix)
+    record = lookup(catalog, ref, suggests=suggests)
+    if isinstance(record, ToolRecord):
+        return record
+    kind = NotEquipped if record.code in _NOT_EQUIPPED else InvalidInput
+    raise kind(record.message, findings=[record], fix=record.fix)
 
 
 def lookup(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) -> ToolRecord | Finding:
@@ -124,16 +124,16 @@ def lookup(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) -> 
     sound = [record for record in claimants if record.status != "broken"]
     if len(sound) > 1:
         return _ambiguous(ref, sound)
-    return _checked(ref, (sound or claimants)[0], catalog.seen)
+    return _checked(ref, (sound or claimants)[0], catalog.scan)
 
 
-def _checked(ref: ToolRef, record: ToolRecord, seen: Scan) -> ToolRecord | Finding:
+def _checked(ref: ToolRef, record: ToolRecord, scan: Scan) -> ToolRecord | Finding:
     if record.status == "broken":
         message = f"'{ref}' is installed but cannot be used: {record.reason}"
-        return Finding(TOOL_BROKEN, message, None, fix_of(record, seen))
+        return Finding(TOOL_BROKEN, message, None, fix_of(record, scan))
     if ref.specifier and not (record.version and is_within(record.version, ref.specifier)):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"
-        get = _origin_of(record, seen).how_to_get(record.distribution, ref.specifier)
+        get = _origin_of(record, scan).how_to_get(record.distribution, ref.specifier)
         fix = f"{get}, or change the version in the reference"
         return Finding(TOOL_VERSION, message, None, fix)
     if ref.member:
@@ -141,17 +141,17 @@ def _checked(ref: ToolRef, record: ToolRecord, seen: Scan) -> ToolRecord | Findi
     return _met(ref, record)
 
 
-def fix_of(record: ToolRecord, seen: Scan) -> str | None:
+def fix_of(record: ToolRecord, scan: Scan) -> str | None:
     """Return how to make a tool usable, in the same words wherever it is reported; None where it is usable."""
     if record.status != "broken":
         return meet(record.missing) if record.missing else None
     if record.fix is not None:
         return record.fix
-    return adopt_again(record) if record.adopted else _origin_of(record, seen).how_to_repair(record.distribution)
+    return adopt_again(record) if record.adopted else _origin_of(record, scan).how_to_repair(record.distribution)
 
 
-def _origin_of(record: ToolRecord, seen: Scan) -> Origin:
-    _, dist_info = seen.records[record.distribution][0]
+def _origin_of(record: ToolRecord, scan: Scan) -> Origin:
+    _, dist_info = scan.records[record.distribution][0]
     return read_origin(dist_info)
 
 
@@ -166,10 +166,10 @@ def _met(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
 def _member(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
     if record.members is None:  # the members are known only after loading
         return replace(record, name=ref.member or "", parent=record.name, members=(), kind="unknown")
-    found = next((member for member in record.members if member.name == ref.member), None)
-    if found is not None:
+    named_member = next((member for member in record.members if member.name == ref.member), None)
+    if named_member is not None:
         met = _met(ref, record)
-        return found if isinstance(met, ToolRecord) else met
+        return named_member if isinstance(met, ToolRecord) else met
     if not record.members:
         message = f"'{ref}' names a member of '{record.name}', which is a single tool"
         return Finding(UNKNOWN_TOOL, message, None, f"write native:{record.name}")
@@ -193,11 +193,11 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
     owner = normalise(ref.distribution) if ref.distribution else None
     if owner:
         message = f"'{ref}' names a tool that '{owner}' does not provide"
-        if owner not in catalog.seen.records:
+        if owner not in catalog.scan.records:
             way = install_distribution(owner)
             return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, way)
         records = [record for record in catalog.tools if record.distribution == owner]
-        if all(record.adopted for record in records) and may_have_tools(owner, catalog.seen.records[owner][0][1]):
+        if all(record.adopted for record in records) and may_have_tools(owner, catalog.scan.records[owner][0][1]):
             return Finding(UNKNOWN_TOOL, message, None, f"strands plugin adopt {owner} --tool {ref.name}")
         names = [record.name for record in records]
         fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
@@ -230,8 +230,10 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
 
 def _adopt(catalog: Installed, name: str) -> str:
     """Return the command that looks for an undeclared tool, as the end of a fix; empty where nothing can have one."""
-    undeclared = catalog.seen.records.keys() - {distribution.name for distribution in catalog.seen.distributions}
-    if not any(may_have_tools(one, catalog.seen.records[one][0][1]) for one in undeclared - {LEGACY_DISTRIBUTION}):
+    undeclared = catalog.scan.records.keys() - {distribution.name for distribution in catalog.scan.distributions}
+    if not any(
+        may_have_tools(owner, catalog.scan.records[owner][0][1]) for owner in undeclared - {LEGACY_DISTRIBUTION}
+    ):
         return ""
     return f"; or, if an installed distribution has it without declaring it: strands plugin adopt --tool {name}"
 
@@ -252,13 +254,13 @@ def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
 
 def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
     """Return the record of a module of `strands-agents-tools`, which declares no entry points."""
-    copies = catalog.seen.records.get(LEGACY_DISTRIBUTION)
+    copies = catalog.scan.records.get(LEGACY_DISTRIBUTION)
     if not copies:
         message = f"'{ref}' names a tool of {LEGACY_DISTRIBUTION}, which is not installed, and the catalog has none"
         owner = first_party().get(ref.name)
         fix = f"{f'pip install {owner}, or ' if owner else ''}pip install {LEGACY_DISTRIBUTION}"
         return Finding(UNKNOWN_TOOL, message, None, fix)
-    package = find_package(LEGACY_PACKAGE, catalog.seen.listings, copies[0][0])
+    package = find_package(LEGACY_PACKAGE, catalog.scan.listings, copies[0][0])
     module = ref.module or LEGACY_PACKAGE
     if package is None or module_file(package, module) is None:
         message = f"'{ref}' names a module that {LEGACY_DISTRIBUTION} does not have"
@@ -290,11 +292,11 @@ def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolR
     try:
         single = [tool for tool in tools_in(bare.module, package) if tool.kind not in MANY]
         listed = {tool.name: tool for tool in single if not tool.unknown}
-        if (found := listed.get(ref.name)) is not None:
+        if (listed_tool := listed.get(ref.name)) is not None:
             # The only tool of a module is the module's, as in earlier releases: locks have the entry.
             of_module = len(single) == 1
-            named = bare if of_module else replace(bare, entry=found.entry, attribute=found.attribute)
-            return filled(named, found)
+            named = bare if of_module else replace(bare, entry=listed_tool.entry, attribute=listed_tool.attribute)
+            return filled(named, listed_tool)
         whole = read_source(bare.module, ref.attribute, package)
     except SourceError as error:
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {error}", None, _UPGRADE_LEGACY)

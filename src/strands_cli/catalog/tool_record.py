@@ -194,8 +194,8 @@ class ToolRecord:
     @property
     def source(self) -> dict[str, Any]:
         """Return the tool's place as the listing knows it, without reading more files."""
-        place = {name: getattr(self, name) for name in ("entry", "path", "location", "manifest", "registered_by")}
-        return {**place, "adopted": asdict(self.adopted) if self.adopted else None}
+        fields = {name: getattr(self, name) for name in ("entry", "path", "location", "manifest", "registered_by")}
+        return {**fields, "adopted": asdict(self.adopted) if self.adopted else None}
 
 
 def summarise(members: Sequence[ToolRecord]) -> str:
@@ -234,8 +234,8 @@ def first_party() -> dict[str, str]:
     from importlib.resources import files  # brings modules that a listing does without
 
     text = files("strands_cli.catalog").joinpath("first_party.json").read_text(encoding="utf-8")
-    found: dict[str, str] = json.loads(text)
-    return found
+    distributions: dict[str, str] = json.loads(text)
+    return distributions
 
 
 def install_tool(name: str) -> str:

@@ -60,7 +60,7 @@ def _fitting(rows: Sequence[Sequence[str]], columns: int) -> list[int]:
     room = columns - 2 * len(widths) + 2
     for least in ([max(_FEWEST, word) for word in words], [_FEWEST] * len(widths)):
         while sum(widths) > room:
-            index = max(range(len(widths)), key=lambda one: widths[one] - least[one])
+            index = max(range(len(widths)), key=lambda number: widths[number] - least[number])
             if widths[index] <= least[index]:
                 break
             widths[index] -= 1
@@ -162,9 +162,9 @@ def columns_of(stream: TextIO) -> int | None:
     """Return how many columns the terminal at a stream has; None where there is none, or it shows plain text only."""
     if not _is_terminal(stream):
         return None
-    asked = os.environ.get("COLUMNS", "")
-    if asked.isascii() and asked.isdigit() and int(asked) > 0:
-        return int(asked)
+    text = os.environ.get("COLUMNS", "")
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
@@ -215,14 +215,14 @@ def coloured_row(row: str) -> str:
     if _MARK.match(row):
         return row
     for beginning, colour in _BEGINNINGS:
-        if found := re.match(beginning, row):
-            start, end = found.span("it")
+        if match := re.match(beginning, row):
+            start, end = match.span("it")
             return f"{row[:start]}{colour}{row[start:end]}{_RESET}{_spans(row[end:])}"
-    return _spans(re.sub(_STATUS, lambda found: f"{_COLOUR_OF[found['it']]}{found['it']}{_RESET}", row))
+    return _spans(re.sub(_STATUS, lambda match: f"{_COLOUR_OF[match['it']]}{match['it']}{_RESET}", row))
 
 
 def _spans(row: str) -> str:
-    return row if _MARK.match(row) else re.sub(_NAMED_COMMAND, lambda found: f"{BOLD}{found['it']}{_RESET}", row)
+    return row if _MARK.match(row) else re.sub(_NAMED_COMMAND, lambda match: f"{BOLD}{match['it']}{_RESET}", row)
 
 
 def _indent_of(line: str, columns: int) -> str:

@@ -31,7 +31,7 @@ class UsedFiles:
     def __init__(
         self, places: Iterable[str | os.PathLike[str]], distributions: Mapping[str, LockedDistribution] | None = None
     ) -> None:
-        self.places = frozenset(str(os.fspath(place)) for place in places)
+        self.places = frozenset(str(os.fspath(path)) for path in places)
         self._distributions = distributions or {}
 
     @classmethod
@@ -53,7 +53,7 @@ class UsedFiles:
         files = cls([*filter(os.path.exists, named), *_flat(options.get(name) for name in _READ)])
         if path == ["tools", "run"]:
             return files.also(_of_tool(named[0], folder, options.get("policy")))
-        specs = [str(one) for one in _flat([arguments.get("spec"), arguments.get("specs")])]
+        specs = [str(file) for file in _flat([arguments.get("spec"), arguments.get("specs")])]
         for spec in (spec for spec in specs if not Path(spec).is_dir()):
             files = files.also(_of_workflow(spec, _request(options), before))
         return files
@@ -129,12 +129,12 @@ def _of_workflow(spec: str, request: RunRequest, before: UsedFiles | None) -> Us
     from strands_cli.catalog.catalog import discover_catalog
 
     loaded = app.load(spec) if before is None else None
-    known = _of_rules(Path(spec).resolve().parent, request.policy).also(UsedFiles([Path(spec).resolve()]))
+    used = _of_rules(Path(spec).resolve().parent, request.policy).also(UsedFiles([Path(spec).resolve()]))
     try:
-        return known.also(_of_plan(app.plan(spec, request), discover_catalog(project=Path(spec).resolve().parent)))
+        return used.also(_of_plan(app.plan(spec, request), discover_catalog(project=Path(spec).resolve().parent)))
     except StrandsCliError:  # the command itself reports it
         files = [Path(document.file).resolve() for document in loaded.files] if loaded else []
-        return (before or known).also(known).also(UsedFiles(files))
+        return (before or used).also(used).also(UsedFiles(files))
 
 
 def _of_plan(plan: Plan, catalog: Catalog) -> UsedFiles:
@@ -161,7 +161,7 @@ def _places(records: Iterable[ToolRecord], catalog: Catalog) -> Iterator[str]:
     for record in records:
         if record.location:
             yield record.location
-        copies = catalog.seen.records.get(record.distribution, [])
+        copies = catalog.scan.records.get(record.distribution, [])
         yield from (metadata for directory, metadata in copies if directory == record.path)
 
 

@@ -203,7 +203,7 @@ def _differences(before: Any, after: Any, pointer: str) -> Iterator[str]:
         pairs = [(escape(name), before.get(name, _ABSENT), after.get(name, _ABSENT)) for name in {**before, **after}]
     elif isinstance(before, list) and isinstance(after, list):
         both = enumerate(zip_longest(before, after, fillvalue=_ABSENT))
-        pairs = [(str(place), *values) for place, values in both]
+        pairs = [(str(position), *values) for position, values in both]
     else:
         if before != after:
             yield pointer

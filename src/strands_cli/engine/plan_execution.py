@@ -90,24 +90,24 @@ def _past(run: Run, done: list[Row]) -> dict[str, Any]:
     """Return which steps have run, in the order in which they began."""
     pattern = run.plan.spec.pattern
     history = list(_history(done, pattern.step_name))
-    counts = Counter(one["step"] for one in history)
+    counts = Counter(visit["step"] for visit in history)
     names = map(pattern.step_name, (placed.key for placed in pattern.placed))
-    known = {name: 0 for name in names if not name.endswith(".N")}  # workers have numbers
+    unvisited = {name: 0 for name in names if not name.endswith(".N")}  # workers have numbers
     return {
         "history": history,
-        "execution_path": [one["step"] for one in history],
-        "iterations": {**known, **counts},
+        "execution_path": [visit["step"] for visit in history],
+        "iterations": {**unvisited, **counts},
         "total_steps": len(history),
     }
 
 
 def _history(done: list[Row], step_name: Callable[[str], str]) -> Iterator[dict[str, Any]]:
-    seen: Counter[str] = Counter()
+    visits: Counter[str] = Counter()
     for row in done:
         name = step_name(row.key)
-        seen[name] += 1
+        visits[name] += 1
         result = row.output if row.kind == "step" else {"agent": "person", "response": row.output["text"]}
-        yield {"step": name, "agent": result["agent"], "response": result["response"], "iteration": seen[name]}
+        yield {"step": name, "agent": result["agent"], "response": result["response"], "iteration": visits[name]}
 
 
 def _in_words(seconds: float) -> str:

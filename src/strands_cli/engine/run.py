@@ -128,16 +128,16 @@ class Run:
         Returns:
             The names as the last step left them.
         """
-        seen: dict[str, Any] = {**(names or {}), "steps": [], "last_response": ""}
+        scope: dict[str, Any] = {**(names or {}), "steps": [], "last_response": ""}
         for index, step in enumerate(steps):
             alone = apart or (is_path and self.step_inputs.conversations.follows_path(step))
             before = keys_in(prefix, steps[:index]) if alone else None
             key = f"{prefix}.{index}"
-            result = await self._visit(Visit(key, step, seen, index, None, keep_failure, before))
-            seen = {**seen, "steps": [*seen["steps"], result], "last_response": result.response}
+            result = await self._visit(Visit(key, step, scope, index, None, keep_failure, before))
+            scope = {**scope, "steps": [*scope["steps"], result], "last_response": result.response}
             if isinstance(step, GateStep):
-                seen["hitl_response"] = result.response
-        return seen
+                scope["hitl_response"] = result.response
+        return scope
 
     async def jobs(self, jobs: Mapping[str, Job], tell: Callable[[str, Outcome], None]) -> None:
         """Run jobs side by side, each when its dependencies are done; `max_parallel` bounds the steps in them."""

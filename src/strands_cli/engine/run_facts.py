@@ -117,10 +117,10 @@ def require_same(plan: Plan, journal: Journal, *, is_moved: bool = False) -> Non
     changes = surroundings_changed(plan, journal, is_moved=is_moved)
     if plan.digest == journal.get("plan_digest") and not changes:
         return
-    for what, now in (("model", models_of(plan)), ("tools", tool_names_of(plan))):
-        before = journal.get(f"{what.rstrip('s')}s") or {}
+    for kind, now in (("model", models_of(plan)), ("tools", tool_names_of(plan))):
+        before = journal.get(f"{kind.rstrip('s')}s") or {}
         changes += [
-            f"the {what} of '{name}' was {joined(before.get(name))} and is {joined(now.get(name))}"
+            f"the {kind} of '{name}' was {joined(before.get(name))} and is {joined(now.get(name))}"
             for name in {**before, **now}
             if before.get(name) != now.get(name)
         ]
@@ -144,9 +144,9 @@ def require_program(journal: Journal, request: RunRequest, installed: Container[
     """
     here = {record.name for record in request.tools}
     stored: dict[str, str] = journal.get("given") or {}
-    missing = {name: place for name, place in stored.items() if name not in here and name not in installed}
+    missing = {name: location for name, location in stored.items() if name not in here and name not in installed}
     if missing:
-        listed = ", ".join(f"{name} (of {place})" for name, place in missing.items())
+        listed = ", ".join(f"{name} (of {location})" for name, location in missing.items())
         run_id, names = journal.get("id"), ", ".join(stored)
         raise NotEquipped(
             f"a Python program gave the run {run_id} tools that are missing here: {listed}",
@@ -269,9 +269,11 @@ def surroundings_changed(plan: Plan, journal: Journal, *, is_moved: bool = False
     """Return the changes since the run began, in words: a person has allowed the earlier state."""
     before, now = {} if is_moved else journal.get("places") or {}, _places(plan)
     moved = [f"{path} led to {before[path]} and leads to {now[path]}" for path in now if _differs(path, before, now)]
-    known, values = journal.get("variables") or {}, _variables(plan)
+    variables, values = journal.get("variables") or {}, _variables(plan)
     return moved + [
-        f"the environment variable {name} has another value" for name in known if known[name] != values.get(name)
+        f"the environment variable {name} has another value"
+        for name in variables
+        if variables[name] != values.get(name)
     ]
 
 
@@ -284,7 +286,7 @@ def _parts(plan: Plan) -> list[Plan]:
 
 
 def _places(plan: Plan) -> dict[str, str]:
-    return {f"{path} of {part.file}": place for part in _parts(plan) for path, place in part.places.items()}
+    return {f"{path} of {part.file}": location for part in _parts(plan) for path, location in part.places.items()}
 
 
 def _variables(plan: Plan) -> dict[str, str]:

@@ -86,8 +86,8 @@ class Conversations:
         """
         exchanges = self._remembered(step, remembers)
         replaced = {key for exchange in exchanges.values() for key in exchange.replaced}
-        for key, one in exchanges.items():
-            if one.messages is None:
+        for key, past in exchanges.items():
+            if past.messages is None:
                 raise RunRecordError(
                     f"{key} was done without a conversation, which the agent '{step.agent}' has to continue",
                     fix=f"do it again: strands rerun RUN --from {key}",
@@ -198,14 +198,14 @@ def is_part(scope: StepScope) -> bool:
     return scope.outer is not None and scope.outer.run is scope.run
 
 
-def _not_computed(what: str, error: TemplateError) -> FileAtFault:
+def _not_computed(subject: str, error: TemplateError) -> FileAtFault:
     fix = "correct the expression"
     if error.is_unknown:
         fix = "correct the name; where it may have no value, ask first: `{% if NAME is defined %}`"
     if name := error.of_text:
         fix = f"an answer's fields are those of `.output`: `.output.{name}`, where its agent has an `output_schema`"
         fix += f"; JSON in a text: `(NAME | fromjson).{name}`"
-    return FileAtFault(f"{what}: {error}", fix=fix)
+    return FileAtFault(f"{subject}: {error}", fix=fix)
 
 
 class StepInputs:
@@ -286,13 +286,13 @@ class StepInputs:
     def _agent(self, scope: StepScope, step: AgentStep, visit: Visit) -> tuple[Any, Work]:
         agent, names = self._plan.agents[step.agent], visit.names
         values = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
-        known = {**names, **values} if values else names
-        system_prompt = self._system_prompt(agent, {} if is_part(scope) else known, scope.key)
+        all_names = {**names, **values} if values else names
+        system_prompt = self._system_prompt(agent, {} if is_part(scope) else all_names, scope.key)
         prompt_end = self.render(agent.prompt_end or "", {"agent": agent.id}, where="context_policy.prompt_end")
         if step.input is not None:
-            prompt = self.render(step.input, known, where=f"{scope.key}.input")
+            prompt = self.render(step.input, all_names, where=f"{scope.key}.input")
         else:
-            prompt = known["last_response"] if visit.index else system_prompt
+            prompt = all_names["last_response"] if visit.index else system_prompt
         if not prompt.strip():
             message = f"{scope.key} has an empty input for the agent '{agent.id}'"
             raise FileAtFault(message, fix="give the step an `input`; a step before it may have answered with nothing")

@@ -259,9 +259,9 @@ def may_have_failed(row: Row) -> bool:
 
 def has_denial(rows: Iterable[Row]) -> bool:
     """Return whether a call among the rows of a step was denied without the answer of a person."""
-    found = list(rows)
-    answered = {row.key for row in found if row.kind == "human"}
-    denied = [row for row in found if row.detail.get("decision") == "deny"]
+    all_rows = list(rows)
+    answered = {row.key for row in all_rows if row.kind == "human"}
+    denied = [row for row in all_rows if row.detail.get("decision") == "deny"]
     return any(row.detail.get(NO_PERSON) or f"{row.key}/approval" not in answered for row in denied)
 
 

@@ -55,14 +55,19 @@ def open_hooks(
         SwitchedOn(distribution, "command line", "") if isinstance(distribution, str) else distribution
         for distribution in distributions
     ]
-    wanted = [one for one in named if normalise(one.word) not in OURS[CONFIG_KEYS].values()]
-    allowing = [*may_allow, *(one.word for one in wanted if one.may_allow)]
+    loaded_hooks = [
+        hook_plugin for hook_plugin in named if normalise(hook_plugin.word) not in OURS[CONFIG_KEYS].values()
+    ]
+    allowing = [*may_allow, *(hook_plugin.word for hook_plugin in loaded_hooks if hook_plugin.may_allow)]
     hooks = Hooks(manager, path, tell=tell, may_allow=frozenset(map(normalise, allowing)))
     if trace is not None:
         _trace(manager, trace)
-    if wanted:
+    if loaded_hooks:
         scan = scan_installed(path)
-        for name, hook in {normalise(one.word): one for one in sorted(wanted, key=lambda one: one.required)}.items():
+        for name, hook in {
+            normalise(hook_plugin.word): hook_plugin
+            for hook_plugin in sorted(loaded_hooks, key=lambda hook_plugin: hook_plugin.required)
+        }.items():
             copies = scan.records.get(name)
             hooks.findings += _register(manager, name, copies[0][1], scan) if copies else [_absent(hook, name, scan)]
     # No spec is optional for pluggy; this refuses other hooks, such as a misspelt one.
@@ -83,15 +88,19 @@ def hooks_of(plugin: object, name: str) -> Hooks:
     return Hooks(manager)
 
 
-def _absent(hook: SwitchedOn, name: str, seen: Scan) -> Finding:
+def _absent(hook: SwitchedOn, name: str, scan: Scan) -> Finding:
     """Return the finding for an absent plugin."""
     by = f" by {hook.origin}" if hook.origin else ""
     if not hook.required:
         message = f"the hook plugin '{name}' is switched on{by} and not installed here, so it has no effect here"
         fix = f"install it here too, or switch it off everywhere: strands plugin disable {name}"
         return Finding(HOOK_ABSENT, message, None, fix, "warning")
-    known = [one for one, others in seen.records.items() if read_entry_points(others[0][1], one, seen, specs.GROUP)]
-    guess = did_you_mean(name, known)
+    hook_distributions = [
+        distribution
+        for distribution, others in scan.records.items()
+        if read_entry_points(others[0][1], distribution, scan, specs.GROUP)
+    ]
+    guess = did_you_mean(name, hook_distributions)
     fix = f"strands plugin disable {name}; to use it, install it from a source that you trust"
     if hook.level == "managed":  # no command of a person switches it off
         fix = "install it from a source that you trust, or ask the administrator of this machine"
@@ -99,9 +108,9 @@ def _absent(hook: SwitchedOn, name: str, seen: Scan) -> Finding:
     return Finding(HOOK_MISSING, f"the hook plugin '{name}' is switched on{by} and not installed", None, fix)
 
 
-def _register(manager: pluggy.PluginManager, name: str, dist_info: str, seen: Scan) -> list[Finding]:
+def _register(manager: pluggy.PluginManager, name: str, dist_info: str, scan: Scan) -> list[Finding]:
     """Load one distribution's hook plugins and register them under its name."""
-    points = read_entry_points(dist_info, name, seen, specs.GROUP)
+    points = read_entry_points(dist_info, name, scan, specs.GROUP)
     if not points:
         message = f"'{name}' is switched on as a hook plugin and declares none (entry-point group {specs.GROUP})"
         return [Finding(HOOK_MISSING, message, None, f"strands plugin disable {name}")]
@@ -134,8 +143,8 @@ def _load(value: str) -> Any:
 
 def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
     """Refuse an object without implementations, a misspelt hook, and a wrapper around answers that decide."""
-    found = {name: manager.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
-    marked = {(opts.get("specname") or name): opts for name, opts in found.items() if opts is not None}
+    options = {name: manager.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
+    marked = {(opts.get("specname") or name): opts for name, opts in options.items() if opts is not None}
     if not marked:
         raise TypeError("it implements no hook; mark its functions with @hookimpl")
     for name, opts in marked.items():

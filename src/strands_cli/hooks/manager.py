@@ -121,7 +121,7 @@ class Hooks:
         deciding = self.implementers("strands_decide_call") if self.may_allow else ()
         return " or ".join(plugin for plugin in deciding if plugin.partition(":")[0] in self.may_allow)
 
-    def _with_power(self, allowing: Sequence[Decision], what: str) -> Decision | None:
+    def _with_power(self, allowing: Sequence[Decision], subject: str) -> Decision | None:
         """Return the first answer of a plugin that may allow; report each other plugin once."""
         for decision in allowing:
             plugin = str(decision.plugin)
@@ -130,7 +130,9 @@ class Hooks:
                 return decision
             if plugin not in self._powerless:
                 self._powerless.add(plugin)
-                message = f"the hook plugin {plugin} allows {what}, which has no effect: it is not switched on for that"
+                message = (
+                    f"the hook plugin {plugin} allows {subject}, which has no effect: it is not switched on for that"
+                )
                 fix = f"strands plugin enable {distribution} --may allow"
                 self.tell(f"warning[{HOOK_WITHOUT_EFFECT}]: {message}\n  fix: {fix}")
         return None
@@ -161,14 +163,14 @@ class Hooks:
         Raises:
             Denied: a plugin failed to answer, so that its purpose would be missed.
         """
-        found = []
+        wrappers = []
         for plugin, wrapper in self._call("strands_wrap_tool", record=record):
             if isinstance(wrapper, Raised) or not (wrapper is None or callable(wrapper)):
                 message = f"the hook plugin {plugin} failed in strands_wrap_tool: {wrapper}"
                 raise Denied(message, fix=f"upgrade it, or: strands plugin disable {plugin}")
             if wrapper is not None:
-                found.append((plugin, wrapper))
-        return found
+                wrappers.append((plugin, wrapper))
+        return wrappers
 
     def doctor_checks(self, context: HookContext) -> list[tuple[str, Check]]:
         """Return the plugins' lines for `strands doctor`; a plugin that fails is a failed line."""
@@ -183,14 +185,14 @@ class Hooks:
 
     def plan_checks(self, plan: PlanFacts, context: HookContext) -> list[tuple[str, PlanProblem]]:
         """Return the problems that plugins report about a plan; a plugin that fails is a problem too."""
-        found: list[tuple[str, PlanProblem]] = []
+        problems: list[tuple[str, PlanProblem]] = []
         for plugin, answer in self._call("strands_plan_checks", plan=plan, context=context):
             good = _all_of(answer, PlanProblem)
             if not isinstance(good, list):
                 problem = good or f"gave {type(answer).__name__}, not problems"
                 good = [PlanProblem(f"it failed in strands_plan_checks: {problem}", f"upgrade {plugin}")]
-            found += [(plugin, one) for one in good]
-        return found
+            problems += [(plugin, problem_found) for problem_found in good]
+        return problems
 
     def run_started(self, run: RunStarted, context: HookContext) -> None:
         """Notify that a run begins or continues."""
@@ -223,14 +225,17 @@ class Hooks:
         plugins = {id(answer): plugin for plugin, answer in answers}
         raised = [(plugin, answer) for plugin, answer in answers if isinstance(answer, Raised)]
         # pluggy asks the last first, and puts each answer behind the others; here they are as they were registered.
-        given = results[::-1] if isinstance(results, list) else [results]
-        return [*((plugins.get(id(one)) or _wrappers_of(caller), one) for one in given), *raised]
+        all_answers = results[::-1] if isinstance(results, list) else [results]
+        return [
+            *((plugins.get(id(given_answer)) or _wrappers_of(caller), given_answer) for given_answer in all_answers),
+            *raised,
+        ]
 
     def _ask(self, hook: str, **arguments: Any) -> Iterator[tuple[str, Any]]:
         """Call each plugin's implementation of a deciding hook by itself; yield its name and its answer."""
         implementations = getattr(self.manager.hook, hook).get_hookimpls()
         for implementation in implementations:
-            others = [one.plugin for one in implementations if one is not implementation]
+            others = [other.plugin for other in implementations if other is not implementation]
             answers: list[tuple[str, Any]] = []
             token = _ANSWERS.set(answers)
             try:
@@ -269,26 +274,26 @@ class Hooks:
         return [answer for _, answer in answers if not isinstance(answer, Raised)]
 
 
-def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:
+def _records(plugin: str, answer: Any, scan: Scan) -> list[ToolRecord]:
     """Return the records that a plugin may register: of installed distributions."""
     records = _all_of(answer, ToolRecord)
     if not isinstance(records, list):
         problem = records or f"it gave {type(answer).__name__}, not tool records"
         message = f"the hook plugin {plugin} registers no tools: {problem}"
-        seen.findings.append(Finding(HOOK_FAILED, message, None, f"upgrade {plugin}"))
+        scan.findings.append(Finding(HOOK_FAILED, message, None, f"upgrade {plugin}"))
         return []
-    found = []
+    tool_records = []
     for record in records:
         name = normalise(record.distribution) or plugin.partition(":")[0]
         if not record.distribution:
-            found.append(_registered(build_record(record.entry, record.name, name, seen), plugin))
-        elif name in seen.records:
-            found.append(_attributed(record, plugin, name, seen))
+            tool_records.append(_registered(build_record(record.entry, record.name, name, scan), plugin))
+        elif name in scan.records:
+            tool_records.append(_attributed(record, plugin, name, scan))
         else:
             message = f"the hook plugin {plugin} registers '{record.name}' of '{record.distribution}', "
             fix = "install it from a source that you trust, or correct the plugin"
-            seen.findings.append(Finding(HOOK_FAILED, message + "which is not installed", None, fix))
-    return found
+            scan.findings.append(Finding(HOOK_FAILED, message + "which is not installed", None, fix))
+    return tool_records
 
 
 def _registered(record: ToolRecord, plugin: str) -> ToolRecord:
@@ -296,17 +301,17 @@ def _registered(record: ToolRecord, plugin: str) -> ToolRecord:
     return replace(record, members=members, registered_by=plugin)
 
 
-def _attributed(record: ToolRecord, plugin: str, distribution: str, seen: Scan) -> ToolRecord:
+def _attributed(record: ToolRecord, plugin: str, distribution: str, scan: Scan) -> ToolRecord:
     """Return a plugin's record with the facts that rules and the lock use taken from the installation."""
-    home = seen.records[distribution][0][0]
-    package = find_package(record.module.partition(".")[0], seen.listings, home)
+    home = scan.records[distribution][0][0]
+    package = find_package(record.module.partition(".")[0], scan.listings, home)
     return replace(
         record,
         distribution=distribution,
-        version=seen.version(distribution),
+        version=scan.version(distribution),
         path=home,  # without which it would pass for an object of a program, which no lock covers
         location=(package.directory or package.file) if package else None,
-        members=record.members and tuple(_attributed(member, plugin, distribution, seen) for member in record.members),
+        members=record.members and tuple(_attributed(member, plugin, distribution, scan) for member in record.members),
         registered_by=plugin,
     )
 

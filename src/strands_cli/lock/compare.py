@@ -71,22 +71,22 @@ class Difference:
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON shape of `strands lock --json`."""
         kind = "unlisted" if self.unlisted else "changed"
-        place = {"owner": self.owner, "tool": self.tool, "field": self.field}
-        return {"kind": kind, **place, "file": self.file, "old": self.old, "new": self.new, "message": self.message}
+        names = {"owner": self.owner, "tool": self.tool, "field": self.field}
+        return {"kind": kind, **names, "file": self.file, "old": self.old, "new": self.new, "message": self.message}
 
 
 def compare_locks(old: Lock, new: Lock) -> list[Difference]:
     """Return every difference between two whole locks."""
-    found: list[Difference] = []
+    all_differences: list[Difference] = []
     for name in sorted({*old.distributions, *new.distributions}):
-        found += _compare_either(old.distributions.get(name), new.distributions.get(name))
+        all_differences += _compare_either(old.distributions.get(name), new.distributions.get(name))
     for reference in sorted({*old.modules, *new.modules}):
-        found += compare_module(old.modules.get(reference), new.modules.get(reference))
+        all_differences += compare_module(old.modules.get(reference), new.modules.get(reference))
     for name in sorted({*old.servers, *new.servers}):
-        found += compare_server(old.servers.get(name), new.servers.get(name))
+        all_differences += compare_server(old.servers.get(name), new.servers.get(name))
     for name in sorted({*old.workflows, *new.workflows}):
-        found += _compare_workflow(name, old.workflows.get(name), new.workflows.get(name))
-    return found
+        all_differences += _compare_workflow(name, old.workflows.get(name), new.workflows.get(name))
+    return all_differences
 
 
 def _compare_workflow(name: str, old: LockedWorkflow | None, new: LockedWorkflow | None) -> list[Difference]:
@@ -117,20 +117,20 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
     Args:
         whole: Whether `new` has every tool that the workflows name, so that a missing tool is a difference.
     """
-    found: list[Difference] = []
+    all_differences: list[Difference] = []
     if old.version != new.version:
         message = f"{new.name} is version {new.version}, locked is {old.version}"
-        found.append(Difference(new.name, message, field="version", old=old.version, new=new.version))
+        all_differences.append(Difference(new.name, message, field="version", old=old.version, new=new.version))
     if old.editable != new.editable:
         words = {True: "an editable installation", False: "an installed package"}
         message = f"{new.name} is {words[new.editable]}, locked is {words[old.editable]}"
-        found.append(Difference(new.name, message, field="editable", old=old.editable, new=new.editable))
-    found += _compare_publishers(old, new)
-    found += _compare_files(new.name, *_comparable(old, new))
-    found += _compare_requirements(new.name, old.requires, new.requires)
-    found += compare_documents(new.name, old.documents, new.documents)
-    known = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
-    return found + compare_tools(new.name, known, new.tools)
+        all_differences.append(Difference(new.name, message, field="editable", old=old.editable, new=new.editable))
+    all_differences += _compare_publishers(old, new)
+    all_differences += _compare_files(new.name, *_comparable(old, new))
+    all_differences += _compare_requirements(new.name, old.requires, new.requires)
+    all_differences += compare_documents(new.name, old.documents, new.documents)
+    old_tools = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
+    return all_differences + compare_tools(new.name, old_tools, new.tools)
 
 
 def compare_documents(
@@ -145,13 +145,13 @@ def compare_documents(
     for file in sorted(old.keys() & new.keys()):
         if old[file].definition == new[file].definition:
             continue
-        found = list(differences(old[file].fields, new[file].fields))
-        for pointer, before, after in found[:_FIELDS]:
+        field_differences = list(differences(old[file].fields, new[file].fields))
+        for pointer, before, after in field_differences[:_FIELDS]:
             left, right = _pair(before, after)
             message = f"{visible(file)} of {owner}: {visible(pointer)} was {left}, is {right}"
             absent = [None if value is ... else value for value in (before, after)]
             yield Difference(owner, message, field=pointer, old=absent[0], new=absent[1], file=file)
-        if (more := len(found) - _FIELDS) > 0:
+        if (more := len(field_differences) - _FIELDS) > 0:
             yield Difference(owner, f"{visible(file)} of {owner}: {more} more values have changed", file=file)
 
 
@@ -167,10 +167,10 @@ def _compare_publishers(old: LockedDistribution, new: LockedDistribution) -> lis
 
 def compare_tools(owner: str, old: Mapping[str, LockedTool], new: Mapping[str, LockedTool]) -> list[Difference]:
     """Return the differences between locked and present tools."""
-    found: list[Difference] = []
+    all_differences: list[Difference] = []
     for name in sorted({*old, *new}):
-        found += _compare_tool(owner, name, old.get(name), new.get(name))
-    return found
+        all_differences += _compare_tool(owner, name, old.get(name), new.get(name))
+    return all_differences
 
 
 def compare_server(old: LockedServer | None, new: LockedServer | None) -> list[Difference]:
@@ -180,8 +180,8 @@ def compare_server(old: LockedServer | None, new: LockedServer | None) -> list[D
         return [Difference(name, f"the MCP server {name} is not in the lock", unlisted=True)]
     if new is None:
         return [Difference(old.name, f"the MCP server {old.name} is in the lock, but no workflow uses it")]
-    found = compare_reach(old, new.reached_by)
-    return found + compare_tools(new.name, old.tools, new.tools)
+    all_differences = compare_reach(old, new.reached_by)
+    return all_differences + compare_tools(new.name, old.tools, new.tools)
 
 
 def compare_reach(old: LockedServer, now: str) -> list[Difference]:
@@ -274,15 +274,15 @@ def _when(tool: LockedTool) -> str:
 def _compare_fields(owner: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
     from strands_cli.catalog.manifest import differences  # only where something has changed
 
-    found = False
+    any_difference = False
     for pointer, before, after in differences(old, new):
-        found = True
+        any_difference = True
         field = pointer.lstrip("/")
         left, right = _pair(before, after)
         message = f"'{name}' of {owner}: {visible(field)} was {left}, is {right}"
         absent = [None if value is ... else value for value in (before, after)]
         yield Difference(owner, message, tool=name, field=field, old=absent[0], new=absent[1])
-    if not found:  # numbers such as 1 and 1.0 are equal in Python and not in JSON
+    if not any_difference:  # numbers such as 1 and 1.0 are equal in Python and not in JSON
         yield Difference(owner, f"the definition of '{name}' of {owner} has changed", tool=name, field="definition")
 
 

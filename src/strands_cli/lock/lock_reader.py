@@ -195,120 +195,120 @@ def _each(document: Mapping[str, Any], key: str, read: Callable[[Mapping[str, An
     parts = document.get(key, [])
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         raise _Fault(f"`{key}` is not written as [[{key}]]")
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for part in parts:
-        one = read(part)
-        if getattr(one, name) in found:
-            raise _Fault(f"[[{key}]] has {getattr(one, name)!r} twice")
-        found[getattr(one, name)] = one
-    return found
+        entry = read(part)
+        if getattr(entry, name) in entries:
+            raise _Fault(f"[[{key}]] has {getattr(entry, name)!r} twice")
+        entries[getattr(entry, name)] = entry
+    return entries
 
 
 def _distribution(part: Mapping[str, Any]) -> LockedDistribution:
-    place = f"[[distribution]] {part.get('name', '?')!r}"
-    _require_keys(part, {"name", "files"}, {"version", "editable", "requires", "publisher", "tool", "document"}, place)
+    owner = f"[[distribution]] {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "files"}, {"version", "editable", "requires", "publisher", "tool", "document"}, owner)
     return LockedDistribution(
-        _text(part, "name", place),
-        _text(part, "version", place) if "version" in part else None,
-        _files(part["files"], place),
+        _text(part, "name", owner),
+        _text(part, "version", owner) if "version" in part else None,
+        _files(part["files"], owner),
         _each(part, "tool", _tool, "name"),
-        _flag(part, "editable", place),
-        _pins(part.get("requires", {}), place),
-        _publisher(part["publisher"], place) if "publisher" in part else None,
+        _flag(part, "editable", owner),
+        _pins(part.get("requires", {}), owner),
+        _publisher(part["publisher"], owner) if "publisher" in part else None,
         _each(part, "document", _document, "file"),
     )
 
 
 def _tool(part: Mapping[str, Any]) -> LockedTool:
-    place = f"the tool {part.get('name', '?')!r}"
-    _require_keys(part, {"name", "definition", "fields"}, {"known_after_load"}, place)
-    fields = _fields(part, place)
-    tool = LockedTool.of(_text(part, "name", place), fields, after_load=_flag(part, "known_after_load", place))
-    _require_definition(part, tool.definition, place)
+    owner = f"the tool {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "definition", "fields"}, {"known_after_load"}, owner)
+    fields = _fields(part, owner)
+    tool = LockedTool.of(_text(part, "name", owner), fields, after_load=_flag(part, "known_after_load", owner))
+    _require_definition(part, tool.definition, owner)
     return tool
 
 
 def _document(part: Mapping[str, Any]) -> LockedDocument:
-    place = f"the file {part.get('file', '?')!r}"
-    _require_keys(part, {"file", "definition", "fields"}, set(), place)
-    document = LockedDocument.of(_text(part, "file", place), _fields(part, place))
-    _require_definition(part, document.definition, place)
+    owner = f"the file {part.get('file', '?')!r}"
+    _require_keys(part, {"file", "definition", "fields"}, set(), owner)
+    document = LockedDocument.of(_text(part, "file", owner), _fields(part, owner))
+    _require_definition(part, document.definition, owner)
     return document
 
 
-def _fields(part: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _fields(part: Mapping[str, Any], owner: str) -> dict[str, Any]:
     try:
-        fields = json.loads(_text(part, "fields", place))
+        fields = json.loads(_text(part, "fields", owner))
     except (ValueError, RecursionError) as error:
-        raise _Fault(f"the fields of {place} are not JSON: {error}") from None
+        raise _Fault(f"the fields of {owner} are not JSON: {error}") from None
     if not isinstance(fields, dict):
-        raise _Fault(f"the fields of {place} are not a JSON object")
+        raise _Fault(f"the fields of {owner} are not a JSON object")
     return fields
 
 
-def _require_definition(part: Mapping[str, Any], definition: str, place: str) -> None:
+def _require_definition(part: Mapping[str, Any], definition: str, owner: str) -> None:
     if definition != part["definition"]:
-        raise _Fault(f"somebody has changed it by hand: the fields of {place} do not have the digest beside them")
+        raise _Fault(f"somebody has changed it by hand: the fields of {owner} do not have the digest beside them")
 
 
 def _module(part: Mapping[str, Any]) -> LockedModule:
-    place = f"[[module]] {part.get('reference', '?')!r}"
-    _require_keys(part, {"reference", "files"}, set(), place)
-    return LockedModule(_text(part, "reference", place), _files(part["files"], place))
+    owner = f"[[module]] {part.get('reference', '?')!r}"
+    _require_keys(part, {"reference", "files"}, set(), owner)
+    return LockedModule(_text(part, "reference", owner), _files(part["files"], owner))
 
 
 def _server(part: Mapping[str, Any]) -> LockedServer:
-    place = f"[[server]] {part.get('name', '?')!r}"
-    _require_keys(part, {"name", "reached_by"}, {"tool"}, place)
+    owner = f"[[server]] {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "reached_by"}, {"tool"}, owner)
     tools = _each(part, "tool", _tool, "name")
-    return LockedServer(_text(part, "name", place), _text(part, "reached_by", place), tools)
+    return LockedServer(_text(part, "name", owner), _text(part, "reached_by", owner), tools)
 
 
 def _workflow(part: Mapping[str, Any]) -> LockedWorkflow:
-    place = f"[[workflow]] {part.get('name', '?')!r}"
-    _require_keys(part, {"name", "authority"}, set(), place)
-    return LockedWorkflow(_text(part, "name", place), _text(part, "authority", place))
+    owner = f"[[workflow]] {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "authority"}, set(), owner)
+    return LockedWorkflow(_text(part, "name", owner), _text(part, "authority", owner))
 
 
-def _files(value: Any, place: str) -> dict[str, str]:
+def _files(value: Any, owner: str) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise _Fault(f"the files of {place} are not a table")
+        raise _Fault(f"the files of {owner} are not a table")
     for path, digest in value.items():
         if not isinstance(digest, str) or not digest.startswith("sha256:") or len(digest) != _DIGEST_LENGTH:
-            raise _Fault(f"the file {path!r} of {place} has no SHA-256 digest")
+            raise _Fault(f"the file {path!r} of {owner} has no SHA-256 digest")
     return value
 
 
-def _pins(value: Any, place: str) -> dict[str, str]:
+def _pins(value: Any, owner: str) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(pin, str) and pin for pin in value.values()):
-        raise _Fault(f"`requires` of {place} is not a table of versions")
+        raise _Fault(f"`requires` of {owner} is not a table of versions")
     return value
 
 
-def _publisher(value: Any, place: str) -> Publisher:
+def _publisher(value: Any, owner: str) -> Publisher:
     try:
         return publisher_from(value)
     except ValueError as error:
-        raise _Fault(f"`publisher` of {place}: {error}") from None
+        raise _Fault(f"`publisher` of {owner}: {error}") from None
 
 
-def _require_keys(part: Mapping[str, Any], needed: Iterable[str], optional: Iterable[str], place: str) -> None:
+def _require_keys(part: Mapping[str, Any], needed: Iterable[str], optional: Iterable[str], owner: str) -> None:
     needed = set(needed)
     if missing := sorted(needed - part.keys()):
-        raise _Fault(f"{place} has no `{missing[0]}`")
+        raise _Fault(f"{owner} has no `{missing[0]}`")
     if unknown := sorted(part.keys() - needed - set(optional)):
-        raise _Fault(f"{place} has the unknown key `{unknown[0]}`; a later version of strands-cli may have made it")
+        raise _Fault(f"{owner} has the unknown key `{unknown[0]}`; a later version of strands-cli may have made it")
 
 
-def _text(part: Mapping[str, Any], key: str, place: str) -> str:
+def _text(part: Mapping[str, Any], key: str, owner: str) -> str:
     if not isinstance(part[key], str) or not part[key]:
-        raise _Fault(f"`{key}` of {place} is not a text")
+        raise _Fault(f"`{key}` of {owner} is not a text")
     return str(part[key])
 
 
-def _flag(part: Mapping[str, Any], key: str, place: str) -> bool:
+def _flag(part: Mapping[str, Any], key: str, owner: str) -> bool:
     if not isinstance(part.get(key, False), bool):
-        raise _Fault(f"`{key}` of {place} is neither true nor false")
+        raise _Fault(f"`{key}` of {owner} is neither true nor false")
     return bool(part.get(key))
 
 

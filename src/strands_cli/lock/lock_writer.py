@@ -29,8 +29,8 @@ def render_lock(lock: Lock) -> str:
 
 def line_of(owner: str, text: str) -> int | None:
     """Return the 1-based line that names a distribution, a server or a reference; None if no line does."""
-    wanted = {f"{key} = {toml_string(owner)}" for key in ("name", "reference")}
-    return next((number for number, line in enumerate(text.splitlines(), 1) if line in wanted), None)
+    owner_lines = {f"{key} = {toml_string(owner)}" for key in ("name", "reference")}
+    return next((number for number, line in enumerate(text.splitlines(), 1) if line in owner_lines), None)
 
 
 def _parts(lock: Lock) -> Iterator[str]:
@@ -65,8 +65,8 @@ def _distribution(distribution: LockedDistribution) -> Iterator[str]:
 def _tools(path: str, tools: Mapping[str, LockedTool]) -> Iterator[str]:
     for name in sorted(tools):
         tool = tools[name]
-        known: dict[str, Value] = {"known_after_load": True} if tool.after_load else {}
-        values = {"name": name, "definition": tool.definition, **known, "fields": json_block(tool.fields)}
+        flags: dict[str, Value] = {"known_after_load": True} if tool.after_load else {}
+        values = {"name": name, "definition": tool.definition, **flags, "fields": json_block(tool.fields)}
         yield toml_table(path, values, repeated=True)
 
 

@@ -45,35 +45,35 @@ def lock_distributions(
             records[record.distribution].append(record)
     locked = {name: _distribution(name, its, catalog) for name, its in sorted(records.items())}
     return {
-        name: distribution._replace(requires=_pins(required.get(name, ()), catalog.seen))
+        name: distribution._replace(requires=_pins(required.get(name, ()), catalog.scan))
         for name, distribution in locked.items()
     }
 
 
-def lock_modules(name: str, modules: Iterable[str], seen: Scan, required: Iterable[str]) -> LockedDistribution:
+def lock_modules(name: str, modules: Iterable[str], scan: Scan, required: Iterable[str]) -> LockedDistribution:
     """Return an installed distribution used for these modules, not for tools: one of hook plugins."""
-    site, dist_info = seen.records[name][0]
+    site, dist_info = scan.records[name][0]
     modules = set(modules)
-    packages = [find_package(module.partition(".")[0], seen.listings, site) for module in modules]
-    locations = [place for package in packages if package and (place := package.directory or package.file)]
-    files, editable = files_of(site, dist_info, locations, list(seen.listings), modules)
-    pins = _pins(required, seen)
-    return LockedDistribution(name, seen.version(name), files, {}, editable, pins, publisher_of(name, seen))
+    packages = [find_package(module.partition(".")[0], scan.listings, site) for module in modules]
+    locations = [location for package in packages if package and (location := package.directory or package.file)]
+    files, editable = files_of(site, dist_info, locations, list(scan.listings), modules)
+    pins = _pins(required, scan)
+    return LockedDistribution(name, scan.version(name), files, {}, editable, pins, publisher_of(name, scan))
 
 
-def _pins(names: Iterable[str], seen: Scan) -> dict[str, str]:
-    return {name: pin for name in names if (pin := pin_of(name, seen)) is not None}
+def _pins(names: Iterable[str], scan: Scan) -> dict[str, str]:
+    return {name: pin for name in names if (pin := pin_of(name, scan)) is not None}
 
 
 def _distribution(name: str, records: Sequence[ToolRecord], catalog: Catalog) -> LockedDistribution:
     site = records[0].path
-    copies = catalog.seen.records.get(name, [])
+    copies = catalog.scan.records.get(name, [])
     dist_info = next((record for directory, record in copies if directory == site), "")
     locations = [record.location for record in records if record.location]
-    path = list(catalog.seen.listings)
+    path = list(catalog.scan.listings)
     files, editable = files_of(site, dist_info, locations, path, {record.module for record in records})
     tools = {tool.name: tool for record in records for tool in _tools(record)}
-    publisher = publisher_of(name, catalog.seen)
+    publisher = publisher_of(name, catalog.scan)
     return LockedDistribution(name, records[0].version, files, tools, editable, publisher=publisher)
 
 
@@ -139,9 +139,9 @@ NOT_STORED = "(not stored: it may be a credential)"
 def lock_package(
     name: str,
     folders: Iterable[PackagedFolder],
-    seen: Scan,
+    scan: Scan,
     required: Iterable[str] = (),
-    known: LockedDistribution | None = None,
+    locked: LockedDistribution | None = None,
 ) -> LockedDistribution:
     """Return an installed distribution used for its workflows, agents or skills.
 
@@ -151,21 +151,21 @@ def lock_package(
         known: Its entry in a lock. With the same files its documents are taken over: their digests are the same.
     """
     folders = tuple(folders)
-    now = lock_modules(name, {folder.package for folder in folders}, seen, required)
-    if known is not None and known.files == now.files:
-        return now._replace(documents=known.documents)
-    return now._replace(documents=documents_of(folders, seen))
+    now = lock_modules(name, {folder.package for folder in folders}, scan, required)
+    if locked is not None and locked.files == now.files:
+        return now._replace(documents=locked.documents)
+    return now._replace(documents=documents_of(folders, scan))
 
 
-def documents_of(folders: Iterable[PackagedFolder], seen: Scan) -> dict[str, LockedDocument]:
+def documents_of(folders: Iterable[PackagedFolder], scan: Scan) -> dict[str, LockedDocument]:
     """Return the content of the YAML and JSON files of folders, by the path that the lock has for each file.
 
     Recordings, texts and files beyond the limits are left out: of those the lock has the digest alone.
     """
     documents: dict[str, LockedDocument] = {}
     for folder in folders:
-        site = seen.records[folder.distribution][0][0]
-        package = find_package(folder.package.partition(".")[0], seen.listings, site)
+        site = scan.records[folder.distribution][0][0]
+        package = find_package(folder.package.partition(".")[0], scan.listings, site)
         if package is None or package.directory is None:
             continue
         above = Path(os.path.realpath(package.directory)).parent

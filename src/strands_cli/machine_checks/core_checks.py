@@ -70,8 +70,8 @@ class MachineChecks:
             os.environ,
         )
         return {
-            "strands-cli": lambda: check_program(catalog.seen),
-            "dependencies": lambda: check_dependencies(catalog.seen),
+            "strands-cli": lambda: check_program(catalog.scan),
+            "dependencies": lambda: check_dependencies(catalog.scan),
             "parts": setup.check_parts,
             "providers": lambda: setup.check_providers(environ),
             "secrets": lambda: setup.check_short_keys(environ, folder),

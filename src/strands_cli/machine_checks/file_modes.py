@@ -49,21 +49,21 @@ def check_runs(settings: Settings) -> Iterator[Check]:
     yield _free(path)
 
 
-def _free(place: Path) -> Check:
-    free = shutil.disk_usage(place).free
-    message = f"{free / 1e9:.1f} GB free in {place}"
+def _free(folder: Path) -> Check:
+    free = shutil.disk_usage(folder).free
+    message = f"{free / 1e9:.1f} GB free in {folder}"
     if free < _FULL:
         return Check("disk", "failed", message, "free some space")
     return Check("disk", "warning" if free < _LOW else "ok", message, "free some space" if free < _LOW else None)
 
 
-def filesystem_of(place: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
+def filesystem_of(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
     """Return the kind of a directory's filesystem; None if this system does not report it (Linux does)."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return None
-    real, best, kind = os.path.realpath(place), "", None
+    real, best, kind = os.path.realpath(path), "", None
     for line in lines:
         fields = line.split(" ")
         if len(fields) < 3:
@@ -93,11 +93,11 @@ def check_modes(settings: Settings, folder: Path, path: list[str], platform: str
         yield Check(NAME, "ok", "not checked: this system has no modes of files")
         return
     checked, bad = 0, []
-    for what, place, private in _places(settings, folder, path):
-        problem = _problem(place, private=private)
+    for label, protected, private in _places(settings, folder, path):
+        problem = _problem(protected, private=private)
         checked += problem is not None
         if problem:
-            bad.append(Check(NAME, "warning", f"{what} {place}: {problem}", _fix(place, private=private)))
+            bad.append(Check(NAME, "warning", f"{label} {protected}: {problem}", _fix(protected, private=private)))
     yield from bad
     if not bad:
         yield Check(NAME, "ok", f"{checked} files and folders checked; no other user can change them")
@@ -150,19 +150,19 @@ def secrets_here(folder: Path) -> Iterator[tuple[Path, list[SecretReference]]]:
             )
 
 
-def _problem(place: Path, *, private: bool) -> str | None:
+def _problem(path: Path, *, private: bool) -> str | None:
     """Return the access of other users to a file; empty if none, None if the file does not exist."""
     try:
-        found = place.stat()
+        path_stat = path.stat()
     except OSError:
         return None
-    if reason := who_else_writes(place, own_users()):
+    if reason := who_else_writes(path, own_users()):
         return reason
-    if private and found.st_mode & (stat.S_IRGRP | stat.S_IROTH):
+    if private and path_stat.st_mode & (stat.S_IRGRP | stat.S_IROTH):
         return "other users can read it"
     return ""
 
 
-def _fix(place: Path, *, private: bool) -> str:
-    word = shlex.quote(str(place))
+def _fix(path: Path, *, private: bool) -> str:
+    word = shlex.quote(str(path))
     return f"chmod 600 {word}" if private else f"chmod o-w {word}, and chown it if it is not yours"

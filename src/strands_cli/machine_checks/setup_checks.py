@@ -46,22 +46,22 @@ VARIABLES = (
 )
 
 
-def check_program(seen: Scan) -> Iterator[Check]:
+def check_program(scan: Scan) -> Iterator[Check]:
     """Report the version of strands-cli, and whether it is installed more than once."""
     yield Check(CORE, "ok", f"{__version__} in {Path(__file__).parents[1]}")
-    copies = seen.records.get(CORE, [])
+    copies = scan.records.get(CORE, [])
     if len(copies) > 1:
         message = f"strands-cli is installed {len(copies)} times: {', '.join(site for site, _ in copies)}"
         yield Check(CORE, "warning", message, "uninstall all but one")
 
 
-def check_dependencies(seen: Scan) -> Iterator[Check]:
+def check_dependencies(scan: Scan) -> Iterator[Check]:
     """Check that the SDK and the other dependencies are installed in supported versions."""
     from packaging.requirements import Requirement
 
     from strands_cli.catalog.distributions.dist_info import open_distribution
 
-    copies = seen.records.get(CORE)
+    copies = scan.records.get(CORE)
     if not copies:
         yield Check("dependencies", "warning", "strands-cli runs without being installed", f"pip install {CORE}")
         return
@@ -69,7 +69,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
     for requirement in map(Requirement, open_distribution(copies[0][1]).requires or ()):
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
-        version = seen.version(requirement.name)
+        version = scan.version(requirement.name)
         fits = version is not None and is_within(version, str(requirement.specifier) or ">=0")
         if requirement.name == "strands-agents" and fits:
             yield Check("strands-agents", "ok", f"{version}, supported is {requirement.specifier}")
@@ -77,7 +77,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
             bad.append(f"{requirement.name}{requirement.specifier} ({version or 'not installed'})")
     if bad:
         yield Check("dependencies", "failed", f"missing or not supported: {', '.join(bad)}", f"pip install '{CORE}'")
-    conflicts = [one for one in unmet_in_closure(CORE, seen) if not one.startswith(f"{CORE} ")]
+    conflicts = [missing for missing in unmet_in_closure(CORE, scan) if not missing.startswith(f"{CORE} ")]
     for conflict in conflicts:
         fix = f"pip install --upgrade '{CORE}'; keep programs with other requirements in environments of their own"
         yield Check("dependencies", "warning", conflict, fix)
@@ -90,9 +90,13 @@ def check_variables(environ: Mapping[str, str]) -> Iterator[Check]:
     named = sorted(name for name in environ if name.startswith("STRANDS_"))
     for name in (name for name in named if name not in VARIABLES):
         yield Check("environment", "warning", f"{name} has no effect", suggest(name, VARIABLES))
-    known = [name for name in named if name in VARIABLES]
-    if known == named:
-        yield Check("environment", "ok", f"set: {', '.join(known)}" if known else "no STRANDS_ variable is set")
+    known_variables = [name for name in named if name in VARIABLES]
+    if known_variables == named:
+        yield Check(
+            "environment",
+            "ok",
+            f"set: {', '.join(known_variables)}" if known_variables else "no STRANDS_ variable is set",
+        )
 
 
 # The check of a store for `strands doctor`: its facts, its warnings, or why it cannot be used.
@@ -334,5 +338,7 @@ def check_hooks(findings: Sequence[Finding], plugins: Sequence[str]) -> Iterator
 
 
 def _found(name: str, finding: Finding) -> Check:
-    place = f" ({finding.where})" if finding.where else ""
-    return Check(name, "failed" if finding.severity == "error" else "warning", f"{finding.message}{place}", finding.fix)
+    position = f" ({finding.where})" if finding.where else ""
+    return Check(
+        name, "failed" if finding.severity == "error" else "warning", f"{finding.message}{position}", finding.fix
+    )

@@ -222,4 +222,7 @@ class ArtifactWriter:
             write_artifact(target, text, force=self._force or (self._replaces and _is_plain_file(target)))
             for target, text in placed
         ]
-        return [{**one, "path": str(self._out_dir / Path(one["path"]).relative_to(out_dir))} for one in written]
+        return [
+            {**artifact, "path": str(self._out_dir / Path(artifact["path"]).relative_to(out_dir))}
+            for artifact in written
+        ]

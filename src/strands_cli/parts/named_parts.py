@@ -123,14 +123,14 @@ class NamedIn(NamedTuple):
     asks_for_lock: bool = False
 
 
-def parts_of(group: str, seen: Scan | None = None) -> list[Part]:
+def parts_of(group: str, scan: Scan | None = None) -> list[Part]:
     """Return the parts that installed distributions declare in a group; nothing is imported.
 
     A name that no person could write is left out: `plugin list` and `doctor` report it.
     """
     return [
         Part(group, point.name, distribution, point.value)
-        for distribution, point in declared_points(group, seen)
+        for distribution, point in declared_points(group, scan)
         if is_part_name(group, point.name)
     ]
 
@@ -155,7 +155,7 @@ def owners_of_packages() -> dict[str, str]:
     return {reference_in(part.value)[0].partition(".")[0]: part.distribution for part in parts}
 
 
-def part_named(group: str, name: str, seen: Scan | None = None) -> Part | None:
+def part_named(group: str, name: str, scan: Scan | None = None) -> Part | None:
     """Return the part of a name, if its owner is certain; None where nothing declares it.
 
     A name of the core is the core's, whatever else is installed; one that no entry point of it has is None too.
@@ -170,7 +170,7 @@ def part_named(group: str, name: str, seen: Scan | None = None) -> Part | None:
         return Part(group, name, CORE, DEFAULTS[group][name])
     if name in RESERVED.get(group, ()):
         return None
-    claims = [part for part in parts_of(group, seen) if part.name == name]
+    claims = [part for part in parts_of(group, scan) if part.name == name]
     fault = _fault(claims)
     if fault is not None:
         raise Denied(fault.message, findings=[fault], fix=fault.fix)
@@ -203,10 +203,10 @@ def _fault(claims: list[Part]) -> Finding | None:
     return Finding(PART_TAKEN, message, None, f"uninstall what you do not mean: strands plugin uninstall {refused}")
 
 
-def distributions_with_parts(names: Iterable[str], seen: Scan) -> list[str]:
+def distributions_with_parts(names: Iterable[str], scan: Scan) -> list[str]:
     """Return the installed ones of these distributions with parts of any group, in their normalised names."""
-    wanted = {normalise(name) for name in names}
-    return sorted(wanted & {part.distribution for group in PART_GROUPS for part in parts_of(group, seen)})
+    wanted_names = {normalise(name) for name in names}
+    return sorted(wanted_names & {part.distribution for group in PART_GROUPS for part in parts_of(group, scan)})
 
 
 def parts_in_use(place: StorePlace) -> list[Part]:
@@ -305,7 +305,7 @@ def _request_of(part: Part) -> Request:
 def _require_locked(part: Part, policy: Policy, lock: NamedIn | None) -> None:
     from strands_cli.parts.plugin_lock import check_locked
 
-    required_by = policy.lock_required_by(asked=lock is not None and lock.asks_for_lock)
+    required_by = policy.lock_required_by(is_asked=lock is not None and lock.asks_for_lock)
     folder = lock.folder if lock is not None else Path.cwd()
     named = str(part) if lock is not None else None
     faults = check_locked([part.distribution], folder, required_by, is_planned=False, named=named)
@@ -346,10 +346,10 @@ def faulty_parts() -> list[Finding]:
     return [*contested_parts(), *(fault for name in scan.records for fault in _installed_faults(name, scan))]
 
 
-def _installed_faults(name: str, seen: Scan) -> Iterator[Finding]:
-    directory, record = seen.records[name][0]
-    declared = declared_by(record, name, seen)
-    seconds = [other for place, other in seen.records[name][1:] if place == directory]
+def _installed_faults(name: str, scan: Scan) -> Iterator[Finding]:
+    directory, record = scan.records[name][0]
+    declared = declared_by(record, name, scan)
+    seconds = [other for directory_of_other, other in scan.records[name][1:] if directory_of_other == directory]
     has_tools = any(point.group == TOOLS for point in declared)  # reported with the tools
     if seconds and not has_tools and any(point.group in (HOOKS, *PART_GROUPS) for point in declared):
         yield replace(installed_twice(name, record, seconds[0]), severity="warning")
@@ -358,23 +358,23 @@ def _installed_faults(name: str, seen: Scan) -> Iterator[Finding]:
             yield replace(fault, severity="warning", fix=f"report it to the authors of {name}: {fault.fix}")
 
 
-def declared_by(record: str, name: str, seen: Scan) -> list[Declared]:
+def declared_by(record: str, name: str, scan: Scan) -> list[Declared]:
     """Return the entry points of an installed distribution in every group."""
-    read_entry_points(record, name, seen, COMMANDS)  # reads its file, once for all groups
-    return declared_in(seen.texts.get(record, b""))
+    read_entry_points(record, name, scan, COMMANDS)  # reads its file, once for all groups
+    return declared_in(scan.texts.get(record, b""))
 
 
 def declared_in(text: bytes) -> list[Declared]:
     """Return the entry points of an `entry_points.txt` in every group; lines without a group or a `=` are left out."""
-    group, found = "", []
+    group, declared = "", []
     for written in text.decode("utf-8", "replace").splitlines():
         line = written.strip()
         if line.startswith("[") and line.endswith("]"):
             group = line.strip("[]")
         elif group and "=" in line and not line.startswith("#"):
             name, _, value = line.partition("=")
-            found.append(Declared(group, name.strip(), value.strip()))
-    return found
+            declared.append(Declared(group, name.strip(), value.strip()))
+    return declared
 
 
 def declared_faults(distribution: str, declared: Iterable[Declared], where: Where) -> Iterator[Finding]:

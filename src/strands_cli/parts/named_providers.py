@@ -79,22 +79,24 @@ def _faults(row: Provider, name: str) -> Iterator[str]:
     for field in ("places", "sections", "option_schemas", "presets"):
         if not isinstance(getattr(row, field), Mapping):
             yield f"`{field}` is not a mapping"
-    yield from (f"`keyless` has {place!r}, and not a tuple of texts" for place in row.keyless if not _is_place(place))
+    yield from (f"`keyless` has {path!r}, and not a tuple of texts" for path in row.keyless if not _is_place(path))
     yield from (
         f"`presets` has {preset!r}, and not a tuple of texts" for preset in row.presets if not _is_place(preset)
     )
     yield from (
-        f"`sections` has no set of texts for {one!r}" for one, keys in row.sections.items() if not _are_texts(keys)
+        f"`sections` has no set of texts for {section!r}"
+        for section, keys in row.sections.items()
+        if not _are_texts(keys)
     )
-    for setting, place in row.places.items():
+    for setting, path in row.places.items():
         if setting not in SETTING_FIELDS:
             yield f"`places` has {setting!r}, and the settings are {', '.join(SETTING_FIELDS)}"
-        elif not _is_place(place) or not place:
+        elif not _is_place(path) or not path:
             yield f"the place of {setting!r} is not a tuple of texts"
     yield from (f"`needs` has {need!r}, which has no place" for need in sorted(set(row.needs) - row.places.keys()))
     for field in ("sections", "option_schemas"):
         unknown = sorted(getattr(row, field).keys() - set(row.options))
-        yield from (f"`{field}` has {one!r}, which is not one of its `options`" for one in unknown)
+        yield from (f"`{field}` has {section!r}, which is not one of its `options`" for section in unknown)
     yield from _faulty_schemas(row)
 
 
@@ -123,7 +125,7 @@ def _are_texts(value: object) -> bool:
     return (
         isinstance(value, Collection)
         and not isinstance(value, (str, bytes))
-        and all(isinstance(one, str) and one for one in value)
+        and all(isinstance(text, str) and text for text in value)
     )
 
 

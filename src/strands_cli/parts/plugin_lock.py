@@ -79,15 +79,17 @@ def check_locked(
         if distribution := lock.distributions.get(name):
             differences += compare_distribution(distribution, now, whole=False)
         elif required_by or named:
-            what = f"{name}, which has {named}" if named else f"the plugin {name}"
-            message = f"the lock does not have {what}" + (f", and {required_by} asks for a lock" if required_by else "")
+            subject = f"{name}, which has {named}" if named else f"the plugin {name}"
+            message = f"the lock does not have {subject}" + (
+                f", and {required_by} asks for a lock" if required_by else ""
+            )
             differences.append(Difference(name, message, unlisted=True))
     spec = "" if folder == Path.cwd() else f"{shlex.quote(str(folder))} "
     return [lock_finding(difference, folder, spec) for difference in differences]
 
 
 def lock_plugins(
-    words: Iterable[str], seen: Scan, required: Mapping[str, Iterable[str]] | None = None
+    words: Iterable[str], scan: Scan, required: Mapping[str, Iterable[str]] | None = None
 ) -> dict[str, LockedDistribution]:
     """Return the installed distributions of plugins as a lock has them.
 
@@ -97,17 +99,17 @@ def lock_plugins(
     from strands_cli.catalog.publisher_records import required_distributions
     from strands_cli.lock.package_documents import lock_modules
 
-    names = [name for name in sorted({normalise(word) for word in words}) if seen.records.get(name)]
-    pins: Mapping[str, Iterable[str]] = required_distributions(names, seen) if required is None else required
+    names = [name for name in sorted({normalise(word) for word in words}) if scan.records.get(name)]
+    pins: Mapping[str, Iterable[str]] = required_distributions(names, scan) if required is None else required
     modules = {
         name: {
             reference_in(point.value)[0]
             for group in (HOOKS, *PART_GROUPS)
-            for point in read_entry_points(seen.records[name][0][1], name, seen, group)
+            for point in read_entry_points(scan.records[name][0][1], name, scan, group)
         }
         for name in names
     }
-    return {name: lock_modules(name, modules[name], seen, pins.get(name, ())) for name in names}
+    return {name: lock_modules(name, modules[name], scan, pins.get(name, ())) for name in names}
 
 
 def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Finding:

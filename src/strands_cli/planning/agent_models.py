@@ -92,18 +92,22 @@ def check_models(
         options: The options of the command line.
     """
     findings: list[Finding] = []
-    known: dict[str, list[tuple[Finding, str | None]]] = {}  # a fault is reported at each place where it is written
+    found_before: dict[
+        str, list[tuple[Finding, str | None]]
+    ] = {}  # a fault is reported at each place where it is written
     for agent_id, model in models.items():
         if not model.provider:
             continue  # `missing-key` says it
         # Whether there is a name of a model matters, and not which.
         settings = repr(replace(model, model_id=model.model_id and "any"))
         locate = _locator(document, agent_id, options)
-        if settings not in known:
+        if settings not in found_before:
             fields: dict[Where | None, str] = {}
-            found = _check_model(model, environ, _recorded(locate, fields), find)
-            known[settings] = [(one, fields.get(one.where)) for one in found]
-        findings += [replace(one, where=locate(name)) if name else one for one, name in known[settings]]
+            model_findings = _check_model(model, environ, _recorded(locate, fields), find)
+            found_before[settings] = [(finding, fields.get(finding.where)) for finding in model_findings]
+        findings += [
+            replace(finding, where=locate(name)) if name else finding for finding, name in found_before[settings]
+        ]
     return findings
 
 
@@ -117,7 +121,7 @@ def _check_model(
         provider = find(model.provider)
     except StrandsCliError as error:
         # A finding about the lock has a place there.
-        return [one if one.where else replace(one, where=locate("provider")) for one in error.findings]
+        return [finding if finding.where else replace(finding, where=locate("provider")) for finding in error.findings]
     if provider is None:
         from strands_cli.parts.named_providers import provider_names  # looks through the installed distributions
 

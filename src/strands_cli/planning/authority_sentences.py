@@ -56,15 +56,15 @@ def authority_sections(authority: Authority, *, is_complete: bool) -> dict[str, 
 
 
 def _sentence(use: Use, *, is_marked: bool) -> str:
-    what = shortened(use.what, _TEXT)
+    use_text = shortened(use.what, _TEXT)
     is_said = f"{use.what} ".startswith(f"{use.place} ")
-    place = f", which is {shortened(use.place, _TEXT)}" if use.is_elsewhere and not is_said else ""
+    place_text = f", which is {shortened(use.place, _TEXT)}" if use.is_elsewhere and not is_said else ""
     if use.is_idle:
         not_done = {"program": "Not started", "variable": "Only hidden in texts"}.get(use.kind, "Not read")
-        return f"{not_done}, since no tool or model takes it: {what} ({use.by})."
+        return f"{not_done}, since no tool or model takes it: {use_text} ({use.by})."
     to = f", for {', '.join(use.to)}" if use.to else ""
     asks = "; asked about before the first run" if use.asks and is_marked else ""
-    return f"{_VERBS[use.kind].format(what)}{place} ({use.by}){to}{asks}."
+    return f"{_VERBS[use.kind].format(use_text)}{place_text} ({use.by}){to}{asks}."
 
 
 def _way_out(way: Outgoing) -> str:
@@ -125,9 +125,9 @@ def file_to_trust(plan: Plan) -> str:
     return next(iter(plan.files), "-") if plan.file.startswith("<atomic ") else "-"
 
 
-def trust_refusal(found: Trust) -> Denied:
+def trust_refusal(trust: Trust) -> Denied:
     """Return the error with the uses that no person has allowed, or that a rule denies."""
-    plan, is_denied = found.plan, found.standing == "denied"
+    plan, is_denied = trust.plan, trust.standing == "denied"
     file = shlex.quote(file_to_trust(plan))
     # Another client's list of servers has nothing that `explain` could tell.
     how = "" if file.endswith(".json") else f" (strands explain {file})"
@@ -136,8 +136,8 @@ def trust_refusal(found: Trust) -> Denied:
         fix = "save it as FILE, read it (strands explain FILE), then allow it: strands trust FILE"
     if is_denied:
         fix = f"have the rule changed that denies workflow:{file}"
-    unanswered = found.authority.asked if found.standing != "allowed" else ()
-    lines = [line.removesuffix(".") for line in use_lines(unanswered, is_marked=False)] + python_lines(found)
+    unanswered = trust.authority.asked if trust.standing != "allowed" else ()
+    lines = [line.removesuffix(".") for line in use_lines(unanswered, is_marked=False)] + python_lines(trust)
     findings = [Finding(UNTRUSTED_WORKFLOW, line, Where(file_to_trust(plan)), fix) for line in lines]
     message = "a rule denies" if is_denied else "no person has allowed"
     return Denied(f"{file_to_trust(plan)} does not run: {message} what it starts and opens", findings=findings)
@@ -164,8 +164,8 @@ def describe_permissions(record: ToolRecord) -> str:
 def _listed(value: Any) -> str:
     if value is True:
         return ""
-    return ", ".join(_item(one) for one in (value if isinstance(value, list) else [value]))
+    return ", ".join(_item(item) for item in (value if isinstance(value, list) else [value]))
 
 
-def _item(one: Any) -> str:
-    return f"{one.get('path')} ({one.get('mode')})" if isinstance(one, Mapping) else str(one)
+def _item(item: Any) -> str:
+    return f"{item.get('path')} ({item.get('mode')})" if isinstance(item, Mapping) else str(item)

@@ -57,8 +57,8 @@ def python_places(plan: Plan) -> Iterator[str]:
     """Yield the file or folder of each tool in the workflow's own Python; nothing is imported."""
     folders = [str((plan.base_dir / name).resolve()) for name in python_path_of(plan)]
     for tool in with_parts(plan.called()):
-        if isinstance(tool, PythonTool) and (place := _place_of(tool, folders)):
-            yield place
+        if isinstance(tool, PythonTool) and (path := _place_of(tool, folders)):
+            yield path
 
 
 def _place_of(tool: PythonTool, folders: Sequence[str]) -> str | None:
@@ -273,10 +273,10 @@ def check_mounts(
     `places` are where they lead, by their path as written.
     """
     for name, path in spec.env.mounts.items():
-        place, where = Path(places[path]), document.where(f"/env/mounts/{escape(name)}")
-        if secret := secret_in((*(base_dir / path).parts, *place.parts)):
-            message = f"the mount '{name}' is protected, since '{secret}' may hold credentials: {place}"
+        folder, where = Path(places[path]), document.where(f"/env/mounts/{escape(name)}")
+        if secret := secret_in((*(base_dir / path).parts, *folder.parts)):
+            message = f"the mount '{name}' is protected, since '{secret}' may hold credentials: {folder}"
             yield Finding(PROTECTED_MOUNT, message, where, "mount another directory")
-        elif not place.is_dir():
-            message = f"the mount '{name}' is not a directory: {place}"
+        elif not folder.is_dir():
+            message = f"the mount '{name}' is not a directory: {folder}"
             yield Finding(MISSING_MOUNT, message, where, "make the directory, or correct the path")

@@ -45,8 +45,8 @@ def check_names(loaded: Loaded, catalog: Catalog | None = None) -> Loaded:
     models, findings = _models(spec, loaded)
     if _has_tools(spec) or spec.security.model_fields_set or spec.env.secrets:
         findings += _tool_findings(spec, loaded, catalog)
-    known = {(finding.code, finding.where) for finding in loaded.findings}
-    findings = [finding for finding in findings if (finding.code, finding.where) not in known]
+    reported = {(finding.code, finding.where) for finding in loaded.findings}
+    findings = [finding for finding in findings if (finding.code, finding.where) not in reported]
     faulty = {finding.where for finding in loaded.findings if finding.severity == "error"}
     files = [] if loaded.snapshot.is_all else _file_findings(spec, loaded, models)
     return loaded.with_findings([*findings, *(finding for finding in files if finding.where not in faulty)])
@@ -68,12 +68,12 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
         return {}, [finding for finding in of_variables if finding.code != UNSET_VARIABLE]
     models = {name: model_of(spec, agent, RunRequest()) for name, agent in spec.agents.items()}
     ours = {name: model for name, model in models.items() if model.provider in OURS[PROVIDERS]}
-    found = check_models(ours, loaded.document, _ENVIRON, _provider_by_name)
+    model_findings = check_models(ours, loaded.document, _ENVIRON, _provider_by_name)
     # The file is right: another machine may have the distribution.
-    findings = [replace(finding, severity="warning") for finding in found]
+    findings = [replace(finding, severity="warning") for finding in model_findings]
     rest = {name: model for name, model in models.items() if name not in ours}
-    found = check_models(rest, loaded.document, _ENVIRON, _provider_by_name)
-    findings += [finding for finding in found if finding.code.exit_code == UNKNOWN_PROVIDER.exit_code]
+    model_findings = check_models(rest, loaded.document, _ENVIRON, _provider_by_name)
+    findings += [finding for finding in model_findings if finding.code.exit_code == UNKNOWN_PROVIDER.exit_code]
     return models, findings
 
 
@@ -132,8 +132,8 @@ def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) 
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.planning.agent_models import tools_of_steps
 
-    found = catalog or discover_catalog(project=_folder(loaded))
-    resolver = _resolver(spec, loaded, found)
+    catalog_in_use = catalog or discover_catalog(project=_folder(loaded))
+    resolver = _resolver(spec, loaded, catalog_in_use)
     agents = resolver.composed.agents()
     overrides, calls = tools_of_steps(spec, resolver)
     findings = list(resolver.context.findings)
@@ -148,8 +148,8 @@ def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) 
         from strands_cli.planning.data_flow.secret_values import check_written_uses
         from strands_cli.planning.plan_values import with_parts
 
-        known = list(with_parts(tools, of_others=False)) if resolver.context.is_complete else None
-        findings += check_written_uses(spec, loaded.document, known)
+        called_tools = list(with_parts(tools, of_others=False)) if resolver.context.is_complete else None
+        findings += check_written_uses(spec, loaded.document, called_tools)
     yield from filter(None, map(_of_file, findings))
 
 

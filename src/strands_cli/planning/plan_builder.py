@@ -116,7 +116,7 @@ def with_environment(
     for field in FIELDS:
         text = getattr(spec.runtime, field)
         if text is not None and "${" in text:
-            changed[field] = _VARIABLE.sub(lambda found: _value(found, environ) or "", text)
+            changed[field] = _VARIABLE.sub(lambda match: _value(match, environ) or "", text)
             findings += _findings(text, f"/runtime/{field}", document, environ)
     if not changed:
         return spec, []
@@ -130,10 +130,10 @@ def variables_in(spec: WorkflowSpec, environ: Mapping[str, str]) -> dict[str, st
     return {match["name"]: value for match in matches if (value := _value(match, environ)) is not None}
 
 
-def _value(found: re.Match[str], environ: Mapping[str, str]) -> str | None:
-    if _SECRET.search(found["name"]):
+def _value(match: re.Match[str], environ: Mapping[str, str]) -> str | None:
+    if _SECRET.search(match["name"]):
         return None
-    return environ.get(found["name"]) or found["default"]
+    return environ.get(match["name"]) or match["default"]
 
 
 def _findings(text: str, pointer: str, document: Document, environ: Mapping[str, str]) -> list[Finding]:
@@ -289,7 +289,7 @@ def _check_workflow(
     yield from check_recordings(spec, playing, document, around.snapshot)
     yield from check_context(spec, agents, document)
     rules = around.rules if around.is_tool else ()
-    own_rules = [rule for rule in workflow.rules if not any(rule is one for one in rules)]
+    own_rules = [rule for rule in workflow.rules if not any(rule is own for own in rules)]
     yield from check_rules(spec, document, own_rules, list(with_parts(workflow.called())), machine.catalog)
     yield from check_mounts(spec, document, workflow.project, workflow.places)
     if around.is_tool and spec.outputs.artifacts:
@@ -406,11 +406,11 @@ def _whole_plan(loaded: Loaded, machine: Installation, faults_of: Faults, reques
     resolved = resolve_workflow(loaded, machine, request)
     workflow, catalog = resolved.workflow, machine.catalog
     # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
-    seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
-    before = (*machine.hook_faults(), *seen)
+    loaded_findings = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
+    before = (*machine.hook_faults(), *loaded_findings)
     faults = () if has_errors(resolved.findings) else tuple(faults_of(workflow.spec, workflow.inputs, loaded))
     findings = tuple(dict.fromkeys((*before, *faults, *resolved.findings)))
-    lock = compare_with_lock(workflow, findings, catalog, machine.policy.lock_required_by(asked=request.locked))
+    lock = compare_with_lock(workflow, findings, catalog, machine.policy.lock_required_by(is_asked=request.locked))
     of_plugins: list[Finding] = []
     if machine.hooks is not None:
         from strands_cli.planning.machine.plan_hooks import check_plan

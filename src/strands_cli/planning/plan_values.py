@@ -311,19 +311,19 @@ class LockComparison:
 def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:
     """Return the input schema of a workflow as a tool: the inputs that it declares."""
     declared = spec.inputs.declared()
-    properties = {name: _property(one) for name, one in declared.items()}
+    properties = {name: _property(input_spec) for name, input_spec in declared.items()}
     required = [name for name in spec.inputs.required if spec.inputs.required[name].default is None]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _property(declared: InputSpec) -> dict[str, Any]:
-    known = {
+    keys = {
         "type": declared.type,
         "description": declared.description,
         "default": declared.default,
         "enum": list(declared.enum) if declared.enum is not None else None,
     }
-    return {word: value for word, value in known.items() if value is not None}
+    return {word: value for word, value in keys.items() if value is not None}
 
 
 # Tools that a workflow makes, as the catalog would describe them.
@@ -375,9 +375,9 @@ def _hints(part: PlannedTool) -> Mapping[str, Any]:
 
 def annotations_of(parts: Iterable[PlannedTool]) -> dict[str, Any]:
     """Return the annotations that hold for a tool because they hold for its parts; unknown parts make it unknown."""
-    known = [_hints(part) for part in parts]
-    of_all = {word: True for word in _OF_ALL if all(hints.get(word) is True for hints in known)}
-    of_any = {word: True for word in _OF_ANY if any(hints.get(word) is True for hints in known)}
+    all_hints = [_hints(part) for part in parts]
+    of_all = {word: True for word in _OF_ALL if all(hints.get(word) is True for hints in all_hints)}
+    of_any = {word: True for word in _OF_ANY if any(hints.get(word) is True for hints in all_hints)}
     return {**of_all, **of_any}
 
 
@@ -409,8 +409,8 @@ def definitions_in(tools: Iterable[PlannedTool], *, of_others: bool = True) -> I
 
 def workflows_in(tools: Iterable[PlannedTool]) -> dict[str, WorkflowAsTool]:
     """Return the workflows among tools and their parts, by file, without those inside one of them."""
-    found = definitions_in(tools, of_others=False)
-    return {one.plan.file: one for one in found if isinstance(one, WorkflowAsTool)}
+    definitions = definitions_in(tools, of_others=False)
+    return {definition.plan.file: definition for definition in definitions if isinstance(definition, WorkflowAsTool)}
 
 
 def agents_in(tools: Iterable[PlannedTool]) -> Iterator[PlannedAgent]:
@@ -424,6 +424,6 @@ def agents_in(tools: Iterable[PlannedTool]) -> Iterator[PlannedAgent]:
 
 def all_workflows_in(plan: ResolvedWorkflow) -> Iterator[Plan]:
     """Yield every workflow among the tools of a plan, at any depth; each file may come twice."""
-    for one in workflows_in(plan.called()).values():
-        yield one.plan
-        yield from all_workflows_in(one.plan)
+    for definition in workflows_in(plan.called()).values():
+        yield definition.plan
+        yield from all_workflows_in(definition.plan)

@@ -30,7 +30,7 @@ def reading_words(condition: Any) -> str:
     return " and ".join(f"{name} {' or '.join(map(str, values))}" for name, values in choices.items())
 
 
-def reads_only(condition: Any, schema: Mapping[str, Any] | None, known: Mapping[str, Any]) -> bool | None:
+def reads_only(condition: Any, schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> bool | None:
     """Return whether a call only reads; None if that depends on arguments not known yet, or cannot be decided here.
 
     Only a choice among values is looked at: the library for schemas would cost each plan more than all else.
@@ -38,18 +38,18 @@ def reads_only(condition: Any, schema: Mapping[str, Any] | None, known: Mapping[
     Args:
         condition: The tool's `read_only_when`.
         schema: Its input schema, for defaults.
-        known: The given arguments; an unknown value is None.
+        arguments: The given arguments; an unknown value is None.
     """
     choices = _choices(condition)
     if choices is None:
         return None
-    if any(name in known and known[name] is None for name in choices):
+    if any(name in arguments and arguments[name] is None for name in choices):
         return None
     properties = json_object((schema or {}).get("properties"))
-    given = {name: known.get(name, json_object(properties.get(name)).get("default")) for name in choices}
+    chosen = {name: arguments.get(name, json_object(properties.get(name)).get("default")) for name in choices}
     required = condition.get("required") or ()
     return all(
-        given[name] in values if given[name] is not None else name not in required for name, values in choices.items()
+        chosen[name] in values if chosen[name] is not None else name not in required for name, values in choices.items()
     )
 
 
@@ -57,7 +57,7 @@ def _choices(condition: Any) -> dict[str, list[Any]] | None:
     """Return the values of each argument that a condition allows; None if it says anything else."""
     if not isinstance(condition, Mapping) or set(condition) - {"type", "properties", "required"}:
         return None
-    found: dict[str, list[Any]] = {}
+    choices: dict[str, list[Any]] = {}
     for name, schema in json_object(condition.get("properties")).items():
         if (
             not isinstance(schema, Mapping)
@@ -65,8 +65,8 @@ def _choices(condition: Any) -> dict[str, list[Any]] | None:
             or not isinstance(schema.get("enum"), list)
         ):
             return None
-        found[name] = schema["enum"]
-    return found or None
+        choices[name] = schema["enum"]
+    return choices or None
 
 
 # Claims that the configuration of a tool adds to those of its distribution: the secrets that it names.
@@ -88,7 +88,7 @@ def secrets_in(config: Any, schema: Mapping[str, Any] | None = None) -> tuple[st
 
 def filled_in(text: str, value_of: Callable[[str], str]) -> str:
     """Return a text with the values of the secrets that it names."""
-    return SECRET_REFERENCE.sub(lambda found: value_of(found[1]), text)
+    return SECRET_REFERENCE.sub(lambda match: value_of(match[1]), text)
 
 
 def configured_claims(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -216,18 +216,18 @@ class AnyTool:
         words = f"{self.decision.effect}: {self.decision.rule}"
         return f"allow for {self.reading_words}, else {words}" if self.when_reading is not None else words
 
-    def decision_for(self, known: Mapping[str, Any]) -> Decision | None:
+    def decision_for(self, arguments: Mapping[str, Any]) -> Decision | None:
         """Return policy's answer to a call of which some arguments are known; None if it depends on the others.
 
         Args:
-            known: The arguments; an unknown value is None.
+            arguments: The arguments; an unknown value is None.
         """
         if self.conditional:
             return None
         if self.when_reading is None:
             return self.decision
         claims, schema = self.record.strands_cli, self.record.input_schema or {}
-        present = in_present_words(claims.get("earlier"), schema, known)
+        present = in_present_words(claims.get("earlier"), schema, arguments)
         reads = reads_only(claims.get("read_only_when"), schema, present)
         return None if reads is None else self.when_reading if reads else self.decision
 

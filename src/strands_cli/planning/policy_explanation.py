@@ -123,8 +123,8 @@ def _with_plugins(explained: Explanation, tool: PlannedTool, rules: Sequence[Rul
         return replace(explained, load=load, call=load, changes=(_plugin_sentence(load),))
     call = load
     if request.arguments is not None:
-        asked = ToolCall(tool.name, request.arguments)
-        call = hooks.decide_call(tool.declared, asked, HookContext(rules=tuple(rules), request=request))
+        tool_call = ToolCall(tool.name, request.arguments)
+        call = hooks.decide_call(tool.declared, tool_call, HookContext(rules=tuple(rules), request=request))
     if call.plugin is not None and explained.call.effect != "deny" and explained.load.effect != "deny":
         return replace(explained, call=call, changes=(_plugin_sentence(call),))
     return explained

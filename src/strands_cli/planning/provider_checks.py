@@ -131,11 +131,11 @@ def check_provider(
     ]
 
 
-def unknown_provider(name: str, known: Collection[str], locate: Locate) -> Finding:
+def unknown_provider(name: str, provider_names: Collection[str], locate: Locate) -> Finding:
     """Return the finding for an absent provider, with the nearest of the known ones."""
     message = f"there is no provider '{name}'"
     if (distribution := OURS[GROUP].get(name)) is None:
-        fix = suggest(SYNONYMS.get(name.lower(), name), known, f"use one of: {', '.join(known)}")
+        fix = suggest(SYNONYMS.get(name.lower(), name), provider_names, f"use one of: {', '.join(provider_names)}")
     else:
         message = f"the provider '{name}' is that of {distribution}, which is not installed"
         fix = f"pip install {distribution}"
@@ -165,32 +165,32 @@ def check_client(provider: Provider, locate: Locate = lambda _field: None) -> It
 
 def _admitted(provider: Provider) -> dict[str, str]:
     """Return the versions of a provider's client that the installed SDK admits, by distribution."""
-    found: dict[str, str] = {}
+    bounds: dict[str, str] = {}
     holder = "strands-agents" if provider.is_of_core else provider.distribution
     for line in _field(holder, "Requires-Dist") if provider.extra else []:
         needed = _REQUIRED.fullmatch(line) if str(provider.extra) in line else None
         # Stubs have no effect in a run.
         if needed and needed["extra"] == provider.extra and not needed["name"].endswith("-stubs"):
-            found[needed["name"]] = needed["bounds"].replace(" ", "")
+            bounds[needed["name"]] = needed["bounds"].replace(" ", "")
     name, least = provider.least_major or ("", 0)
-    return {**found, **({name: ",".join(filter(None, [found.get(name), f">={least}"]))} if name else {})}
+    return {**bounds, **({name: ",".join(filter(None, [bounds.get(name), f">={least}"]))} if name else {})}
 
 
 def _field(distribution: str, field: str) -> list[str]:
     """Return a field of an installed distribution; `importlib.metadata` takes 40 ms to import."""
-    for place in (entry or os.curdir for entry in sys.path):
+    for site in (entry or os.curdir for entry in sys.path):
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            if lines := _headers(distribution, place, os.stat(place).st_mtime_ns):  # noqa: PTH116 - sooner
+            if lines := _headers(distribution, site, os.stat(site).st_mtime_ns):  # noqa: PTH116 - sooner
                 return [line.partition(": ")[2].strip() for line in lines if line.startswith(f"{field}: ")]
     return []
 
 
 @lru_cache(maxsize=64)
-def _headers(distribution: str, place: str, _changed_at: int) -> tuple[str, ...]:
+def _headers(distribution: str, site: str, _changed_at: int) -> tuple[str, ...]:
     """Return the header lines of a distribution's metadata in a folder, read again when the folder has changed."""
     folder = re.compile(re.sub("[-_.]+", "[-_.]+", distribution) + r"-[^-]+\.dist-info", re.IGNORECASE)
-    for entry in filter(folder.fullmatch, os.listdir(place)):  # noqa: PTH208 - sooner
-        return tuple(Path(place, entry, "METADATA").read_text(encoding="utf-8").partition("\n\n")[0].splitlines())
+    for entry in filter(folder.fullmatch, os.listdir(site)):  # noqa: PTH208 - sooner
+        return tuple(Path(site, entry, "METADATA").read_text(encoding="utf-8").partition("\n\n")[0].splitlines())
     return ()
 
 
@@ -213,14 +213,14 @@ def _check_fields(
 ) -> Iterator[Finding]:
     """Yield a finding for each setting that is absent, written twice, out of range, or without effect."""
     for name in SETTING_FIELDS:
-        value, place = getattr(settings, name), place_of(provider, name, settings, environ)
+        value, path = getattr(settings, name), place_of(provider, name, settings, environ)
         if value is None:
             yield from _check_absent(provider, name, settings, environ, locate)
-        elif place is None:
+        elif path is None:
             message = f"'{name}' has no effect with provider '{provider.name}'"
             yield Finding(FIELD_WITHOUT_EFFECT, message, locate(name), f"remove '{name}'", "warning")
-        elif len(place) > 1 and value_at(settings.options, place) is not None:
-            option = "/".join(("options", *place))
+        elif len(path) > 1 and value_at(settings.options, path) is not None:
+            option = "/".join(("options", *path))
             message = f"'{name}' and '{option}' say the same thing twice; '{name}' is used"
             yield Finding(FIELD_WITHOUT_EFFECT, message, locate(option), f"remove '{option}'", "warning")
     limit = provider.temperature_max
@@ -232,8 +232,8 @@ def _check_fields(
 def _check_absent(
     provider: Provider, name: str, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
 ) -> Iterator[Finding]:
-    place = provider.places.get(name)
-    if place is not None and value_at(settings.options, place) is not None:
+    path = provider.places.get(name)
+    if path is not None and value_at(settings.options, path) is not None:
         return
     if name in provider.needs:
         message = f"provider '{provider.name}' needs '{name}'"
@@ -253,7 +253,7 @@ _MOST_OPTIONS = 1000
 
 def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) -> Iterator[Finding]:
     """Yield a finding for each option that the SDK's class does not know, or whose value has another form."""
-    fields = {place[0]: name for name, place in provider.places.items() if len(place) == 1}
+    fields = {path[0]: name for name, path in provider.places.items() if len(path) == 1}
     for key, value in islice(settings.options.items(), _MOST_OPTIONS):
         where = locate(f"options/{key}")
         if key in fields:
@@ -265,11 +265,11 @@ def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) 
             message = f"option '{key}' of provider '{provider.name}' must be a mapping, not {type(value).__name__}"
             yield Finding(OPTION_TYPE, message, where, f"write '{key}:' with its keys below it")
         elif key in provider.sections:
-            known = provider.sections[key]
+            option_names = provider.sections[key]
             for inner in value:
-                if inner not in known:
+                if inner not in option_names:
                     inner_where = locate(f"options/{key}/{inner}")
-                    yield _unknown_option(inner, known, f"'{key}' of provider '{provider.name}'", inner_where)
+                    yield _unknown_option(inner, option_names, f"'{key}' of provider '{provider.name}'", inner_where)
         if key in provider.option_schemas:
             yield from _check_schema(provider, key, value, where)
 
@@ -295,8 +295,12 @@ def _check_schema(provider: Provider, option: str, value: object, where: Where |
         yield Finding(OPTION_VALUE, f"{who}: {problem}", where, fix)
 
 
-def _unknown_option(key: str, known: frozenset[str], owner: str, where: Where | None) -> Finding:
-    fix = suggest(str(key), known, f"use one of: {', '.join(sorted(known))}" if known else "remove it: there is none")
+def _unknown_option(key: str, option_names: frozenset[str], owner: str, where: Where | None) -> Finding:
+    fix = suggest(
+        str(key),
+        option_names,
+        f"use one of: {', '.join(sorted(option_names))}" if option_names else "remove it: there is none",
+    )
     return Finding(UNKNOWN_OPTION, f"{owner} has no option '{key}'", where, fix)
 
 
@@ -322,11 +326,11 @@ def _check_key(
     provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
 ) -> Iterator[Finding]:
     """Yield a finding for a key that is absent, written in the file, or sent to another service."""
-    for place in (provider.key_place, ("api_key",), ("client_args", "auth_token")):
-        if place is not None and (value := value_at(settings.options, place)):
+    for path in (provider.key_place, ("api_key",), ("client_args", "auth_token")):
+        if path is not None and (value := value_at(settings.options, path)):
             if "${" in str(value):  # names a secret, or is reported as a name of none
                 return
-            field_name = "/".join(("options", *place))
+            field_name = "/".join(("options", *path))
             fix = f"remove it and set {' or '.join(provider.keys) or 'an environment variable'}"
             yield Finding(LITERAL_KEY, "a key is written in the workflow file", locate(field_name), fix, "warning")
             return
@@ -353,7 +357,7 @@ def _check_key(
 
 def _unusable_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> tuple[str, str] | None:
     """Return the variable whose value is not a key, and why; a server on this machine may take any."""
-    if needs_no_key(provider, settings, environ) or any(value_at(settings.options, one) for one in provider.keyless):
+    if needs_no_key(provider, settings, environ) or any(value_at(settings.options, path) for path in provider.keyless):
         return None
     name = next((name for name in key_variables(provider, settings) if environ.get(name, "").strip()), None)
     problem = fault_of_key(environ[name]) if name is not None else None

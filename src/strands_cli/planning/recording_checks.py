@@ -83,8 +83,8 @@ def check_compaction(spec: WorkflowSpec, document: Document) -> list[Finding]:
 def _most_messages(name: str, spec: WorkflowSpec) -> float:
     """Return how many messages the last request of an agent can have at most, as far as the workflow bounds it."""
     agent, placed = spec.agents[name], [step for step in spec.pattern.placed if _is_of(step, name)]
-    given = spec.tools.model_fields_set or spec.skills or spec.context_policy.retrieval
-    has_tools = agent.tools or (agent.tools is None and given)
+    has_common_tools = spec.tools.model_fields_set or spec.skills or spec.context_policy.retrieval
+    has_tools = agent.tools or (agent.tools is None and has_common_tools)
     # The corrections of an answer are messages too.
     may_call = any(getattr(step.step, "tool_overrides", None) or step.answers is not None for step in placed)
     if has_tools or may_call or agent.output_schema is not None:
@@ -136,7 +136,7 @@ def recorded_texts(agents: Mapping[str, PlannedAgent], snapshot: FileSnapshot = 
     """Return the texts of the agents' recordings by place; one that cannot be read is a finding elsewhere."""
     paths = {agent.recording for agent in agents.values() if agent.recording is not None}
     texts = {stored_name(path): snapshot.text(path) for path in paths}
-    return {place: text for place, text in texts.items() if text is not None}
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 def _check_file(
@@ -168,8 +168,8 @@ def _is_elsewhere(path: Path, snapshot: FileSnapshot) -> bool:
 
 def _may_be_explained(path: Path, document: Document) -> bool:
     """Return whether a message may explain the fault of a file: not for every file that a workflow may name."""
-    place = Path(os.path.realpath(path))
-    return any(place.is_relative_to(os.path.realpath(folder)) for folder in (folder_of(document), Path.cwd()))
+    real_path = Path(os.path.realpath(path))
+    return any(real_path.is_relative_to(os.path.realpath(folder)) for folder in (folder_of(document), Path.cwd()))
 
 
 def _unusable(named: Where) -> Finding:
@@ -177,9 +177,9 @@ def _unusable(named: Where) -> Finding:
     return Finding(BAD_RECORDING, message, named, "put the recording beside the workflow")
 
 
-def _place(found: Finding, named: Where) -> Where:
+def _place(finding: Finding, named: Where) -> Where:
     """Return the place of a finding in a recording; for a missing file, the place where the workflow names it."""
-    return named if found.where is None or found.code == FILE_UNREADABLE else found.where
+    return named if finding.where is None or finding.code == FILE_UNREADABLE else finding.where
 
 
 # The `N` of a repeated step's key, a number in the run; behind these words an `N` is a name of the author's.
@@ -202,7 +202,7 @@ def _check_steps(
         if isinstance(step := placed.step, AgentStep) and step.agent in playing
     }
     # Keys below a step's key belong to agents as tools there, in this file or another.
-    known = {placed.key for placed in spec.pattern.placed}
+    step_keys = {placed.key for placed in spec.pattern.placed}
     # The agent there is unknown until its name is corrected, which another finding asks for.
     misnamed = {
         placed.key
@@ -210,13 +210,13 @@ def _check_steps(
         if isinstance(step := placed.step, AgentStep) and step.agent not in spec.agents
     }
     fitting = re.compile("|".join(map(_written_form, {*asking, *misnamed})) or "(?!)")
-    parts = re.compile("|".join(map(_written_form, known)) or "(?!)")
+    parts = re.compile("|".join(map(_written_form, step_keys)) or "(?!)")
     for key in recording.steps:
         outer, slash, _ = key.partition("/")
         if fitting.fullmatch(key) or (slash and parts.fullmatch(outer)):
             continue
         number = next(iter(re.findall(r"\d+", key)), "1")
-        there = [re.sub(_NUMBER, number, one) for one in asking]
+        there = [re.sub(_NUMBER, number, asking_key) for asking_key in asking]
         message = f"the recording has turns for {key}, which asks no recorded model"
         fix = suggest(key, there, f"remove them; the steps that do are: {', '.join(there) or 'none'}")
         yield Finding(BAD_RECORDING, message, recorded.where(f"/steps/{escape(key)}", key=True), fix)

@@ -98,8 +98,10 @@ def planned_steps(
         about = getattr(step, "description", None)
         decision = None
         if isinstance(step, CallStep) and step.tool in call_tools:
-            known = {name: _known(templates, value, {} if as_written else inputs) for name, value in step.input.items()}
-            decision = call_tools[step.tool].decision_for(known)
+            arguments = {
+                name: _known(templates, value, {} if as_written else inputs) for name, value in step.input.items()
+            }
+            decision = call_tools[step.tool].decision_for(arguments)
         names = tuple(tool.name for tool in tools)
         planned.append(PlannedStep(placed.key, kind, who, text, rendered, names, about, decision))
     return tuple(planned)
@@ -160,8 +162,8 @@ def bounds_of(
 
 
 def _least(*limits: int | None) -> int | None:
-    known = [limit for limit in limits if limit is not None]
-    return min(known) if known else None
+    limited = [limit for limit in limits if limit is not None]
+    return min(limited) if limited else None
 
 
 # Inputs: the given values, coerced and checked against the declarations of the workflow, before anything runs.
@@ -216,8 +218,8 @@ def resolve_inputs(
     resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}
     resolved |= inputs.values
     unknown = [name for name in {**values, **texts} if name not in resolved and name not in declared]
-    known = {**declared, **inputs.values}
-    findings = [_unknown(name, known, is_read=is_read is None or is_read(name)) for name in unknown]
+    declared_names = {**declared, **inputs.values}
+    findings = [_unknown(name, declared_names, is_read=is_read is None or is_read(name)) for name in unknown]
     resolved |= values
     for name, text in getattr(values, "written", {}).items():
         if name in declared and declared[name].type == "string" and values[name] is not None:
@@ -239,13 +241,13 @@ def resolve_inputs(
     return resolved, findings
 
 
-def _unknown(name: str, known: Mapping[str, Any], *, is_read: bool) -> Finding:
+def _unknown(name: str, declared_names: Mapping[str, Any], *, is_read: bool) -> Finding:
     message = f"the workflow declares no input '{name}'"
-    listed = f"it declares: {', '.join(known)}" if known else "it declares none"
+    listed = f"it declares: {', '.join(declared_names)}" if declared_names else "it declares none"
     if is_read:
-        fix = suggest(name, known, f"{listed}; templates can still use the value")
+        fix = suggest(name, declared_names, f"{listed}; templates can still use the value")
         return Finding(UNKNOWN_INPUT, message, fix=fix, severity="warning")
-    return Finding(UNKNOWN_INPUT, f"{message}, and nothing reads it", fix=suggest(name, known, listed))
+    return Finding(UNKNOWN_INPUT, f"{message}, and nothing reads it", fix=suggest(name, declared_names, listed))
 
 
 # Rows differ in which templates they can render, and in policy's answers to their calls, but in few ways.

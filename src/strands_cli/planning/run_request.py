@@ -125,10 +125,10 @@ def _with_password(part: ConfigPart, address: str, value: Any) -> str:
         part.report("/store/password", f"`password` is a reference to a secret, such as {example}")
         return address
     scheme, _, rest = without_password(address).partition("://")
-    user, at, place = rest.partition("@")
+    user, at, host = rest.partition("@")
     if not at:
         part.report("/store/address", "an address with a password names its user: postgresql://USER@HOST/...")
-    return f"{scheme}://{user}:{{{source}:{name}}}@{place}" if at else address
+    return f"{scheme}://{user}:{{{source}:{name}}}@{host}" if at else address
 
 
 def log_line(line: str) -> None:
@@ -392,7 +392,7 @@ class RunRequest:
 
     def to_stored(self) -> dict[str, Any]:
         """Return the fields that a journal stores, as JSON values."""
-        values = {name: getattr(self, name) for name, one in options().items() if one.is_stored}
+        values = {name: getattr(self, name) for name, run_option in options().items() if run_option.is_stored}
         if self.policy is not None:
             values["policy"] = self.policy.absolute()
         return {name: _as_json(value) for name, value in values.items()}
@@ -401,14 +401,19 @@ class RunRequest:
     def from_stored(cls, stored: Mapping[str, Any], values: Mapping[str, Any]) -> RunRequest:
         """Return the request of a stored run; its inputs come as the values that they were resolved to."""
         return cls(
-            values=values, **converted({n: stored[n] for n, one in options().items() if one.is_stored and n in stored})
+            values=values,
+            **converted({n: stored[n] for n, run_option in options().items() if run_option.is_stored and n in stored}),
         )
 
 
 @cache
 def options() -> dict[str, Option]:
     """Return the options with a flag, by the name of their field, in the order of the help."""
-    return {one.name: one.metadata["option"] for one in fields(RunRequest) if "option" in one.metadata}
+    return {
+        request_field.name: request_field.metadata["option"]
+        for request_field in fields(RunRequest)
+        if "option" in request_field.metadata
+    }
 
 
 def converted(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -418,8 +423,8 @@ def converted(choices: Mapping[str, Any]) -> dict[str, Any]:
 
 def default_of(name: str) -> Any:
     """Return the default of a field."""
-    one = next(one for one in fields(RunRequest) if one.name == name)
-    return one.default_factory() if one.default_factory is not MISSING else one.default
+    option_field = next(option_field for option_field in fields(RunRequest) if option_field.name == name)
+    return option_field.default_factory() if option_field.default_factory is not MISSING else option_field.default
 
 
 def _as_json(value: Any) -> Any:

@@ -47,23 +47,23 @@ def check_call_input(
     schema = tool.record.input_schema
     if schema is None:
         return
-    known = json_object(schema.get("properties"))
+    properties = json_object(schema.get("properties"))
     takes_others = schema.get("additionalProperties") is not False
     names = renamed(tool.claims.get("earlier"), schema, arguments)
     written = {name: word for word, name in names.items()}
     arguments = {names.get(word, word): value for word, value in arguments.items() if word not in written}
-    left = [name for name in known if name not in arguments]
-    meant = {did_you_mean(name, left) for name in arguments if name not in known and not takes_others}
+    left = [name for name in properties if name not in arguments]
+    meant = {did_you_mean(name, left) for name in arguments if name not in properties and not takes_others}
     for name in schema.get("required") or ():
         if name not in arguments and name not in meant:
             message = f"'{tool.name}' needs '{name}', and the step does not give it"
             yield Finding(TOOL_INPUT, message, document.where(pointer), f"add `{name}:` under `input`")
     for name, value in arguments.items():
         where = document.where(f"{pointer}/{escape(written.get(name, name))}")
-        if name in known:
-            yield from _check_value(tool, name, value, known[name], where)
+        if name in properties:
+            yield from _check_value(tool, name, value, properties[name], where)
         elif not takes_others:
-            fix = suggest(name, left, f"it takes: {', '.join(known) or 'nothing'}")
+            fix = suggest(name, left, f"it takes: {', '.join(properties) or 'nothing'}")
             yield Finding(TOOL_INPUT, f"'{tool.name}' takes no '{name}'", where, fix)
 
 
@@ -134,9 +134,9 @@ def _sections_of(file: str) -> dict[str, Any]:
 
 def _of_server(sections: Mapping[str, Any], tool: str) -> dict[str, Any]:
     """Return the declarations for one MCP server, so that its call depends on no programs and secrets of others."""
-    known = dict(sections.get("tools") or {}).get("mcp") or []
+    entries = dict(sections.get("tools") or {}).get("mcp") or []
     name = tool.removeprefix("mcp:").partition("/")[0]
-    servers = [server for server in known if isinstance(server, Mapping) and server.get("id") == name]
+    servers = [server for server in entries if isinstance(server, Mapping) and server.get("id") == name]
     if not servers:
         return dict(sections)  # the message about an unknown server names those that there are
     taken = json.dumps(servers, ensure_ascii=False)

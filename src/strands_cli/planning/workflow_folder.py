@@ -168,8 +168,8 @@ def plan_folder(
     documents, unread = _documents(folder, named)
     findings: list[Finding] = []
     plans: list[Plan] = []
-    found = [(document, NO_SNAPSHOT) for document in documents] + [_packaged(name) for name in packaged]
-    for document, snapshot in found:
+    sources = [(document, NO_SNAPSHOT) for document in documents] + [_packaged(name) for name in packaged]
+    for document, snapshot in sources:
         if not is_workflow(document):
             agent, wrong = _plan_agent(document, machine)
             # A workflow around it may have the missing tools; then that workflow is locked.
@@ -271,12 +271,12 @@ def _reason(error: StrandsCliError) -> str:
 
 
 def _require_known(findings: Iterable[Finding]) -> None:
-    found = list(dict.fromkeys(findings))
-    if not found:
+    distinct = list(dict.fromkeys(findings))
+    if not distinct:
         return
-    lacking = all(finding.code in (TOOL_BROKEN, TOOL_UNMET) for finding in found)
+    lacking = all(finding.code in (TOOL_BROKEN, TOOL_UNMET) for finding in distinct)
     kind = NotEquipped if lacking else InvalidInput
-    raise kind("nothing is locked, since a workflow here has tools that are not known", findings=found)
+    raise kind("nothing is locked, since a workflow here has tools that are not known", findings=distinct)
 
 
 # A workflow, an agent or a skill of a package: its faults on every machine, and the files and tools that it uses.
@@ -365,8 +365,8 @@ def _agent(document: Document) -> PortableFile:
     atomic = read_atomic(document)
     loaded = agent_workflow_of(atomic).load()
     # Further variables of its prompt come from the workflow that uses it.
-    found = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
-    findings = (*atomic.findings, *(located_in_agent_file(finding, atomic) for finding in found))
+    findings_of_use = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
+    findings = (*atomic.findings, *(located_in_agent_file(finding, atomic) for finding in findings_of_use))
     files = tuple(file.file for file in loaded.files)
     if loaded.readable is None:
         return PortableFile("agent", findings, files=files)
@@ -386,9 +386,9 @@ def _skill(folder: Path) -> PortableFile:
         "pattern": chain(step("reader", "Read.")),
     }
     loaded = load_spec(parse("<skill>", workflow_text(around)), FileSnapshot(folder.parent))
-    place = Where(str(folder / SKILL))
+    where = Where(str(folder / SKILL))
     findings = [
-        replace(finding, where=place, message=finding.message.replace("'skill'", f"'{folder.name}'"))
+        replace(finding, where=where, message=finding.message.replace("'skill'", f"'{folder.name}'"))
         for finding in loaded.findings
         if finding.where is not None and finding.where.pointer.startswith("/skills")
     ]

@@ -64,7 +64,7 @@ def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: C
         data_places: The targets of its files that are neither importable nor programs.
     """
     site = sysconfig.get_path("purelib")
-    recorded = _recorded_paths(installed.seen.records.get(unpacked.name, ()))
+    recorded = _recorded_paths(installed.scan.records.get(unpacked.name, ()))
     replaced = [*_files(unpacked, site), *_programs(unpacked), *data_places]
     taken = [path for path in replaced if path not in recorded and os.path.lexists(path)]
     wrongs = [f"replace {path}, {_owner_of(path, installed)}" for path in taken[:5]]
@@ -72,11 +72,14 @@ def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: C
     wrongs += [f"install {path} as data, which is where Python imports from or programs are" for path in misplaced[:5]]
     if not wrongs:
         joined = _joined_packages(unpacked, installed, recorded)
-        wrongs += [f"add files to the package '{name}' of another distribution ({place})" for name, place in joined]
+        wrongs += [
+            f"add files to the package '{name}' of another distribution ({other_owner})" for name, other_owner in joined
+        ]
         hidden = _hidden(unpacked, installed, recorded, site)
-        wrongs += [f"hide the package '{name}' that is in {place}" for name, place in hidden]
+        wrongs += [f"hide the package '{name}' that is in {other_owner}" for name, other_owner in hidden]
     wrongs += [
-        f"install {name}, which some disks do not tell from {place}" for name, place in _alike(unpacked, installed)
+        f"install {name}, which some disks do not tell from {other_owner}"
+        for name, other_owner in _alike(unpacked, installed)
     ]
     climbing = [name for name in programs_of(unpacked) if {"/", "\\"} & set(name) and name not in unpacked.scripts]
     wrongs += [f"install the program {name!r}, whose name is not that of its file" for name in climbing]
@@ -92,9 +95,9 @@ def data_of(unpacked: Unpacked) -> Iterator[str]:
     """Yield targets of files that are neither importable nor programs; of a mixed folder only forbidden ones."""
     yield from unpacked.elsewhere
     for path in unpacked.tree.rglob("*") if unpacked.is_mixed else ():
-        place = str(Path(sys.prefix) / path.relative_to(unpacked.tree))
-        if path.is_file() and is_reserved(place):
-            yield place
+        data_path = str(Path(sys.prefix) / path.relative_to(unpacked.tree))
+        if path.is_file() and is_reserved(data_path):
+            yield data_path
 
 
 def is_reserved(path: str) -> bool:
@@ -141,7 +144,7 @@ def parts_of_unpacked(unpacked: Unpacked) -> list[Part]:
 def start_files(tree: Path) -> list[str]:
     """Return the names beside the packages that Python reads, and may run, whenever it starts."""
     return sorted(
-        {path.name for path in tree.iterdir() if any(fnmatchcase(_folded(path.name), one) for one in _AT_START)}
+        {path.name for path in tree.iterdir() if any(fnmatchcase(_folded(path.name), pattern) for pattern in _AT_START)}
     )
 
 
@@ -163,7 +166,7 @@ def _normal_path(site: str, path: str) -> str:
 
 
 def _owner_of(path: str, installed: Catalog) -> str:
-    copies = installed.seen.records
+    copies = installed.scan.records
     owner = next((name for name in copies if path in _recorded_paths(copies[name])), None)
     return f"which belongs to '{owner}'" if owner else "which no installed distribution owns"
 
@@ -192,26 +195,28 @@ def _alike(unpacked: Unpacked, installed: Catalog) -> Iterator[tuple[str, str]]:
     """Yield names of the tree that differ only in case or form from those that Python imports, each with its place."""
     mine = {_folded(path.name): path.name for path in unpacked.tree.iterdir() if path != unpacked.dist_info}
     there = {"strands_cli": "strands_cli"}
-    for folder in (sysconfig.get_path("purelib"), *installed.seen.listings):
+    for folder in (sysconfig.get_path("purelib"), *installed.scan.listings):
         with suppress(OSError):
             there |= {path.name: str(path) for path in Path(folder).iterdir()}
-    for name, place in there.items():
+    for name, other_path in there.items():
         own = mine.get(_folded(name), name)
         if own != name and own not in there:
-            yield own, place
+            yield own, other_path
 
 
 def _hidden(unpacked: Unpacked, installed: Catalog, recorded: set[str], site: str) -> Iterator[tuple[str, str]]:
     """Yield modules of the tree that others have in another file or folder, such as an editable strands-cli."""
     mine = {record.location for record in installed.tools if record.distribution == unpacked.name and record.location}
-    path = list(installed.seen.listings)
+    path = list(installed.scan.listings)
     files = {file.relative_to(unpacked.tree).as_posix() for file in unpacked.tree.rglob("*") if file.is_file()}
     for module in sorted(modules_of({name for name in files if not name.startswith(unpacked.dist_info.name)})):
         stem = module.replace(".", "/")
-        found = [file for name, file in files_to_import(module, path) if name.startswith(stem)]
-        if not found and any(name.startswith(f"{stem}/__init__.") for name in files):
-            found = [file for folder in path for file in _python_below(Path(folder, stem))]
-        foreign = [file for file in found if _normal_path(site, file) not in recorded and not _is_inside(file, mine)]
+        files_to_hide = [file for name, file in files_to_import(module, path) if name.startswith(stem)]
+        if not files_to_hide and any(name.startswith(f"{stem}/__init__.") for name in files):
+            files_to_hide = [file for folder in path for file in _python_below(Path(folder, stem))]
+        foreign = [
+            file for file in files_to_hide if _normal_path(site, file) not in recorded and not _is_inside(file, mine)
+        ]
         yield from ((module, file) for file in foreign[:1])
 
 
@@ -228,7 +233,7 @@ def _joined_packages(unpacked: Unpacked, installed: Catalog, recorded: set[str])
     """Yield the regular packages of others that the tree has files for, without an `__init__` of its own."""
     for name in top_names(unpacked.tree):
         folder = unpacked.tree / name
-        package = find_package(name, installed.seen.listings)
+        package = find_package(name, installed.scan.listings)
         if not folder.is_dir() or any(folder.glob("__init__.py*")) or package is None or not package.file:
             continue
         if os.path.normcase(package.file) not in recorded:

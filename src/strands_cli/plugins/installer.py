@@ -118,14 +118,16 @@ class Installer:
             raise NotEquipped(message, fix="check the name, and the package index and network that pip uses")
         return ran.stdout
 
-    def wheel(self, wanted: str, folder: Path, *, build: bool) -> None:
+    def wheel(self, requirement: str, folder: Path, *, build: bool) -> None:
         """Write the wheel of a folder, an archive or (pip) a requirement to `folder`; build it only if allowed."""
         if self.kind == "pip":
             binary = [] if build else ["--only-binary", ":all:"]
-            self.run("wheel", "--no-deps", *binary, "--wheel-dir", str(folder), "--", wanted)
+            self.run("wheel", "--no-deps", *binary, "--wheel-dir", str(folder), "--", requirement)
         else:
             uv = self.program[0]
-            Installer("uv", (uv,)).run("build", "--wheel", "--python", sys.executable, "-o", str(folder), "--", wanted)
+            Installer("uv", (uv,)).run(
+                "build", "--wheel", "--python", sys.executable, "-o", str(folder), "--", requirement
+            )
 
     def install(self, *arguments: str) -> None:
         """Install into this environment."""

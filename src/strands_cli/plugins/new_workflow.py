@@ -22,15 +22,15 @@ from strands_cli.workflow.patterns.pattern_models import PATTERNS
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
-def require_name(name: str, what: str) -> None:
-    """Check that a name can be that of `what` and of its file.
+def require_name(name: str, kind: str) -> None:
+    """Check that a name can be that of `kind` and of its file.
 
     Raises:
         UsageError: It cannot.
     """
     if not _NAME.fullmatch(name):
         fix = "begin with a letter; then letters, digits, '_' and '-'"
-        raise UsageError(f"{name!r} cannot be the name of {what}", fix=fix)
+        raise UsageError(f"{name!r} cannot be the name of {kind}", fix=fix)
 
 
 def write_new(
@@ -149,8 +149,8 @@ def _pattern(name: str) -> type[PatternModel]:
     PATTERNS.learn(name)
     if name in PATTERNS:
         return PATTERNS[name]
-    known = PATTERNS.installed()
-    fix = suggest(name, known, f"one of {', '.join(known)}")
+    pattern_names = PATTERNS.installed()
+    fix = suggest(name, pattern_names, f"one of {', '.join(pattern_names)}")
     raise UsageError(f"there is no pattern {name!r}", fix=fix)
 
 
@@ -160,9 +160,9 @@ def _runtime(new: NewWorkflow) -> str:
             raise UsageError("--model needs a --provider", fix="add --provider NAME")
         live = "  # provider: openai        # for a live model; `strands doctor` shows which keys are set\n"
         return f"{live}  # model_id: gpt-4.1-mini\n  provider: replay\n  recording: {new.recording}"
-    known = [name for name in provider_names() if name != "replay"]
-    if new.provider not in known:
-        fix = suggest(new.provider, known, f"one of: {', '.join(known)}")
+    providers = [name for name in provider_names() if name != "replay"]
+    if new.provider not in providers:
+        fix = suggest(new.provider, providers, f"one of: {', '.join(providers)}")
         raise UsageError(f"there is no provider '{new.provider}'", fix=fix)
     if new.model is not None:
         return f"  provider: {new.provider}\n  model_id: {json.dumps(new.model)}"
@@ -174,4 +174,4 @@ def _runtime(new: NewWorkflow) -> str:
 
 def _head(words: Mapping[str, str]) -> str:
     traversable = files("strands_cli.plugins").joinpath("templates", "workflow", "head.yaml.txt")
-    return _TOKEN.sub(lambda found: words[found[1]], traversable.read_text(encoding="utf-8"))
+    return _TOKEN.sub(lambda match: words[match[1]], traversable.read_text(encoding="utf-8"))

@@ -108,17 +108,17 @@ class PluginSource:
         Args:
             path: The directories to search; by default those of this interpreter's imports.
         """
-        scan, wanted = scan_installed(path), normalise(name)
-        copies = scan.records.get(wanted)
+        scan, plain_name = scan_installed(path), normalise(name)
+        copies = scan.records.get(plain_name)
         if not copies:
             return None
-        declaring = next((distribution for distribution in scan.distributions if distribution.name == wanted), None)
+        declaring = next((distribution for distribution in scan.distributions if distribution.name == plain_name), None)
         site, record = (declaring.directory, declaring.record) if declaring else copies[0]
-        points = [point for point in declared_by(record, wanted, scan) if is_meant_as_ours(point.group)]
+        points = [point for point in declared_by(record, plain_name, scan) if is_meant_as_ours(point.group)]
         faults = [
             finding for finding in scan.findings if finding.where and Path(finding.where.file).is_relative_to(record)
         ]
-        return cls(wanted, Path(site), Path(record) / "entry_points.txt", tuple(points), scan.listings, faults)
+        return cls(plain_name, Path(site), Path(record) / "entry_points.txt", tuple(points), scan.listings, faults)
 
     @property
     def tools(self) -> dict[str, str]:
@@ -233,12 +233,12 @@ class PluginSource:
         if package.partition(".")[0].isidentifier():
             self._package(name, package)
         entry = EntryPoint(name, value, 0)
-        place = str(self.root), str(self.declared_in.parent)
-        found = packaged_folder(entry, group, self.name, place, Scan(listings=dict(self._listed)))
-        if isinstance(found, Finding):
+        directory_and_record = str(self.root), str(self.declared_in.parent)
+        packaged = packaged_folder(entry, group, self.name, directory_and_record, Scan(listings=dict(self._listed)))
+        if isinstance(packaged, Finding):
             where = Where(str(self.declared_in))
-            raise InvalidInput("the package's folders cannot be read", findings=[replace(found, where=where)])
-        return Path(found.folder)
+            raise InvalidInput("the package's folders cannot be read", findings=[replace(packaged, where=where)])
+        return Path(packaged.folder)
 
     def group_faults(self) -> Iterator[Finding]:
         """Yield malformed entry points, groups that nothing reads, and names unusable or claimed twice."""
@@ -311,8 +311,8 @@ class PluginSource:
     def _found(self, module: str) -> Package | None:
         """Return the top-level package of a module, if the plugin has it."""
         package = find_package(module.partition(".")[0], self._listed, str(self.root))
-        place = (package.directory or package.file) if package else None
-        return package if place and (self.listings or Path(place).is_relative_to(self.root)) else None
+        location = (package.directory or package.file) if package else None
+        return package if location and (self.listings or Path(location).is_relative_to(self.root)) else None
 
     def _package(self, name: str, module: str) -> Package:
         package = self._found(module)

@@ -64,8 +64,8 @@ def with_hook(text: str, name: str, *, may_allow: bool, required: bool = False) 
     else:
         new = f"{text[: listed.start_mark.index]}[{item}]{text[listed.end_mark.index :]}"
     old = yaml.safe_load(text)
-    others = [one for one in old.get("hooks") or [] if _same(one) != normalise(name)]
-    replaced = [hooks[0] if _same(one) == normalise(name) else one for one in old.get("hooks") or []]
+    others = [hook for hook in old.get("hooks") or [] if _same(hook) != normalise(name)]
+    replaced = [hooks[0] if _same(hook) == normalise(name) else hook for hook in old.get("hooks") or []]
     return _checked(new, {**old, "hooks": replaced if same else [*others, *hooks]}, f"hooks: [{item}]")
 
 
@@ -77,7 +77,7 @@ def without_hook(text: str, name: str) -> str:
     """
     _, listed = _hooks_of(text)
     old = yaml.safe_load(text)
-    left = [one for one in old.get("hooks") or [] if _same(one) != normalise(name)]
+    left = [hook for hook in old.get("hooks") or [] if _same(hook) != normalise(name)]
     new = text
     for node in reversed(listed.value if listed is not None else []):
         if _name(node) == normalise(name) and listed is not None:
@@ -110,8 +110,8 @@ def _end(node: yaml.Node) -> int:
 
 def _with_key(text: str, document: yaml.MappingNode, item: str) -> str:
     if document.flow_style:
-        place = document.end_mark.index - 1
-        return f"{text[:place].rstrip()}, hooks: [{item}]{text[place:]}"
+        position = document.end_mark.index - 1
+        return f"{text[:position].rstrip()}, hooks: [{item}]{text[position:]}"
     return f"{text.rstrip()}\nhooks:\n  - {item}\n"
 
 
@@ -140,13 +140,13 @@ def _without(text: str, listed: yaml.SequenceNode, node: yaml.Node, *, is_last: 
     return text[:start] + (text[line_end + 1 :] if line_end >= 0 else "")
 
 
-def _checked(new: str, wanted: Any, by_hand: str) -> str:
+def _checked(new: str, expected: Any, by_hand: str) -> str:
     """Return an edited text if it has the wanted value."""
     try:
-        found = yaml.safe_load(new)
+        parsed = yaml.safe_load(new)
     except yaml.YAMLError as error:
         raise CannotEditError(by_hand) from error
-    if found != wanted:
+    if parsed != expected:
         raise CannotEditError(by_hand)
     return new
 
@@ -163,12 +163,12 @@ class Uses(NamedTuple):
 
 def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, Uses]:
     """Return the workflows of a folder that use a distribution, with their uses; skip invalid files."""
-    found: dict[Path, Uses] = {}
+    uses_by_file: dict[Path, Uses] = {}
     for path in sorted(folder.iterdir()):
         uses = _uses(path, name, catalog, settings) if path.suffix in SUFFIXES and path.is_file() else Uses([], [])
         if uses.tools or uses.parts:
-            found[path] = uses
-    return found
+            uses_by_file[path] = uses
+    return uses_by_file
 
 
 def _uses(path: Path, name: str, catalog: Catalog, settings: Settings) -> Uses:
@@ -178,12 +178,12 @@ def _uses(path: Path, name: str, catalog: Catalog, settings: Settings) -> Uses:
         if loaded is None or loaded.spec is None:
             return Uses([], [])
         planned = build_plan(loaded, without_policy(catalog, settings), RunRequest())
-        parts = parts_in([planned], catalog.seen)
+        parts = parts_in([planned], catalog.scan)
     except StrandsCliError:
         return Uses([], [])
     tools = (tool for tool in with_parts(planned.called()) if isinstance(tool, InstalledTool))
     providers = {agent.model.provider for agent in (*planned.agents.values(), *agents_in(planned.called()))}
-    parts += [part for part in parts_of(PROVIDERS, catalog.seen) if part.name in providers]
+    parts += [part for part in parts_of(PROVIDERS, catalog.scan) if part.name in providers]
     return Uses(
         sorted({tool.name for tool in tools if tool.distribution == name}),
         sorted({str(part) for part in parts if part.distribution == name}),
@@ -282,11 +282,13 @@ def require_known(name: str, files: HookFiles, catalog: Catalog) -> None:
 
 
 def _require_hooks(name: str, catalog: Catalog) -> None:
-    records = catalog.seen.records
-    known = [one for one, copies in records.items() if read_entry_points(copies[0][1], one, catalog.seen, GROUP)]
-    if name in known:
+    records = catalog.scan.records
+    hook_distributions = [
+        owner for owner, copies in records.items() if read_entry_points(copies[0][1], owner, catalog.scan, GROUP)
+    ]
+    if name in hook_distributions:
         return
-    guess = did_you_mean(name, known)
+    guess = did_you_mean(name, hook_distributions)
     fix = f"did you mean '{guess}'?" if guess else "see the installed ones: strands plugin list"
     problem = "has no hooks" if name in records else "is not installed"
     raise InvalidInput(f"'{name}' {problem}", fix=fix)

@@ -67,7 +67,7 @@ class UnpackedPlugin(own.Unpacked):
     @property
     def hooks(self) -> tuple[str, ...]:
         """The names of its hook plugins."""
-        points = read_entry_points(str(self.dist_info), self.name, self.catalog.seen, HOOKS)
+        points = read_entry_points(str(self.dist_info), self.name, self.catalog.scan, HOOKS)
         return tuple(sorted(point.name for point in points))
 
     @property
@@ -136,9 +136,9 @@ class UnpackedPlugin(own.Unpacked):
     def _changed_data(self) -> list[Difference]:
         """Return how the values in the workflows and agents differ from those of the installed version."""
         old, new = _folders(self.name), _folders(self.name, self.path)
-        if not old or not new or self.name not in self._installed.seen.records:
+        if not old or not new or self.name not in self._installed.scan.records:
             return []
-        before = lock_package(self.name, old, self._installed.seen)
+        before = lock_package(self.name, old, self._installed.scan)
         after = lock_package(self.name, new, scan_installed(self.path))
         return [change for change in compare_distribution(before, after, whole=True) if change.file]
 

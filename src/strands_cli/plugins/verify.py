@@ -84,15 +84,15 @@ def list_plugins(catalog: Catalog, switched_on: Iterable[SwitchedOn] = ()) -> li
         tools.setdefault(record.distribution, []).append(record)
     hooks = {
         name: tuple(sorted(point.name for point in points))
-        for name, copies in catalog.seen.records.items()
-        if (points := read_entry_points(copies[0][1], name, catalog.seen, HOOKS))
+        for name, copies in catalog.scan.records.items()
+        if (points := read_entry_points(copies[0][1], name, catalog.scan, HOOKS))
     }
-    on = {normalise(one.word): one for one in switched_on}
+    on = {normalise(hook.word): hook for hook in switched_on}
     packaged: dict[str, list[str]] = {}
-    for folder in scan_packaged(list(catalog.seen.listings))[0]:
+    for folder in scan_packaged(list(catalog.scan.listings))[0]:
         packaged.setdefault(folder.distribution, []).append(f"{folder.kind} {folder.name}")
     parts: dict[str, list[Part]] = {}
-    for part in (part for group in PART_GROUPS for part in parts_of(group, catalog.seen)):
+    for part in (part for group in PART_GROUPS for part in parts_of(group, catalog.scan)):
         if owner_by_name(part.group, part.name) in (None, part.distribution):
             parts.setdefault(part.distribution, []).append(part)
     return [
@@ -112,9 +112,9 @@ def _plugin(
     hooks: Mapping[str, tuple[str, ...]],
     on: Mapping[str, SwitchedOn],
 ) -> Plugin:
-    publisher = publisher_of(name, catalog.seen)
+    publisher = publisher_of(name, catalog.scan)
     adopted = {"adopted"} if any(tool.adopted is not None for tool in tools) else set()
-    sources = tuple(sorted({*sources_of(name, catalog.seen), *adopted}))
+    sources = tuple(sorted({*sources_of(name, catalog.scan), *adopted}))
     plugin = Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), *_switch(on.get(name)))
     return replace(plugin, publisher=publisher)
 
@@ -164,8 +164,8 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
     Args:
         name: Normalised name of an installed distribution.
     """
-    site, dist_info = catalog.seen.records[name][0]
-    version = catalog.seen.version(name)
+    site, dist_info = catalog.scan.records[name][0]
+    version = catalog.scan.version(name)
     rows = read_record(dist_info)
     if rows is None:
         return Verified(name, version, 0, (_unrecorded(name, dist_info),))
@@ -191,10 +191,10 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
 
 
 def _locations(name: str, catalog: Catalog) -> list[str]:
-    found = {record.location for record in catalog.tools if record.distribution == name and record.location}
-    if name == "strands-cli" and (own := find_package("strands_cli", catalog.seen.listings)) and own.directory:
-        found.add(own.directory)
-    return sorted(found)
+    locations = {record.location for record in catalog.tools if record.distribution == name and record.location}
+    if name == "strands-cli" and (own := find_package("strands_cli", catalog.scan.listings)) and own.directory:
+        locations.add(own.directory)
+    return sorted(locations)
 
 
 def _is_hashed(row: RecordedFile) -> bool:
@@ -215,14 +215,14 @@ def _compared(name: str, site: str, row: RecordedFile, fix: str) -> Finding | No
     return None
 
 
-def _fits(row: RecordedFile, found: str, path: Path) -> bool:
+def _fits(row: RecordedFile, digest_text: str, path: Path) -> bool:
     if row.size and row.size != str(path.stat().st_size):
         return False
     algorithm, _, written = row.digest.partition("=")
     if not written:
         return True
     if algorithm == "sha256":
-        digest = bytes.fromhex(found.partition(":")[2])
+        digest = bytes.fromhex(digest_text.partition(":")[2])
     elif algorithm in ("sha384", "sha512"):
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, algorithm).digest()
@@ -240,8 +240,13 @@ def _unrecorded_files(dist_info: str, rows: list[RecordedFile], present: dict[st
 
 def _recorded_by_others(name: str, site: str, catalog: Catalog) -> dict[str, str]:
     """Return the files that the RECORDs of other distributions in the directory list, with their distribution."""
-    copies = ((other, copy) for other, found in catalog.seen.records.items() if other != name for copy in found)
-    records = ((other, read_record(dist_info) or ()) for other, (place, dist_info) in copies if place == site)
+    copies = (
+        (other, copy)
+        for other, copies_of_other in catalog.scan.records.items()
+        if other != name
+        for copy in copies_of_other
+    )
+    records = ((other, read_record(dist_info) or ()) for other, (directory, dist_info) in copies if directory == site)
     return {row.path: other for other, rows in records for row in rows}
 
 

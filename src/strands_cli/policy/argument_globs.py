@@ -124,17 +124,17 @@ def fits_every(value: Any, path: str, glob: str) -> bool:
         path: The argument's name, dotted if it is nested.
         glob: The glob; `*` matches within a path segment, `**` across segments.
     """
-    found = list(_values(value, path.split(".")))
-    return bool(found) and all(item is not _ABSENT and _fits_plainly(item, glob) for item in found)
+    items = list(_values(value, path.split(".")))
+    return bool(items) and all(item is not _ABSENT and _fits_plainly(item, glob) for item in items)
 
 
 def fits_any(value: Any, path: str, glob: str) -> bool:
     """Return whether any value of an argument matches, in any spelling; a single `*` matches every value."""
-    found = [item for item in _values(value, path.split(".")) if item is not _ABSENT]
+    items = [item for item in _values(value, path.split(".")) if item is not _ABSENT]
     if glob in ("*", "**"):
-        return bool(found)
+        return bool(items)
     globs = {form.casefold() for form in (glob, canonical_glob(glob))}
-    return any(matches_glob(text, glob) for item in found for text in _spellings(item) for glob in globs)
+    return any(matches_glob(text, glob) for item in items for text in _spellings(item) for glob in globs)
 
 
 def values_of(arguments: Any, path: str) -> list[Any]:
@@ -287,7 +287,7 @@ def _machine(glob: str) -> _Machine:
     tokens = _tokens(glob)
 
     def bits(kind: str) -> int:
-        return sum(1 << place for place, token in enumerate(tokens) if token == kind)
+        return sum(1 << position for position, token in enumerate(tokens) if token == kind)
 
     letters = {token[1:]: bits(token) for token in set(tokens) if token[0] == "="}
     return _Machine(letters, bits("?"), bits("*"), bits("**"), bits("optional"), len(tokens))
@@ -296,16 +296,16 @@ def _machine(glob: str) -> _Machine:
 def _tokens(glob: str) -> list[str]:
     """Return a glob's tokens: `?`, `*`, `**`, `=x` for the letter x, `optional` before a `**/` that may be empty."""
     tokens: list[str] = []
-    place = 0
-    while place < len(glob):
-        if not glob.startswith("**", place):
-            tokens.append(glob[place] if glob[place] in "*?" else f"={glob[place]}")
-            place += 1
+    position = 0
+    while position < len(glob):
+        if not glob.startswith("**", position):
+            tokens.append(glob[position] if glob[position] in "*?" else f"={glob[position]}")
+            position += 1
             continue
-        begins_segment = place == 0 or glob[place - 1] == "/"
-        while glob.startswith("*", place):
-            place += 1
-        if begins_segment and glob.startswith("/", place):
+        begins_segment = position == 0 or glob[position - 1] == "/"
+        while glob.startswith("*", position):
+            position += 1
+        if begins_segment and glob.startswith("/", position):
             tokens.append("optional")
         tokens.append("**")
     return tokens
@@ -322,13 +322,13 @@ def connects_to(name: str, glob: str, kind: str = "url") -> bool:
         glob: The glob; one of hosts has no `://` and matches every port, one of addresses without a path every path.
         kind: The kind of the resource, `url` or `host`.
     """
-    wanted = _address_glob(glob.casefold())
+    address_glob = _address_glob(glob.casefold())
     urls = {url.casefold() for reading in readings(name) for url in _urls(reading)}
     if "://" not in glob:
-        return any(matches_glob(form, wanted) for url in urls for form in _hosts_of(url))
-    if any(matches_glob(form, wanted) for url in urls for form in (url, without_query(url))):
+        return any(matches_glob(form, address_glob) for url in urls for form in _hosts_of(url))
+    if any(matches_glob(form, address_glob) for url in urls for form in (url, without_query(url))):
         return True
-    return kind == "host" and any(may_begin(url, wanted) for url in urls)
+    return kind == "host" and any(may_begin(url, address_glob) for url in urls)
 
 
 def _urls(text: str) -> Iterator[str]:

@@ -90,9 +90,9 @@ class Policy:
     files: tuple[tuple[Level, str], ...] = ()
     findings: tuple[Finding, ...] = ()
 
-    def lock_required_by(self, *, asked: bool) -> str | None:
-        """Return the place that requires a lock: the option (`asked`) or a policy file; None if nothing does."""
-        if asked:
+    def lock_required_by(self, *, is_asked: bool) -> str | None:
+        """Return the place that requires a lock: the option (`is_asked`) or a policy file; None if nothing does."""
+        if is_asked:
             return "--locked"
         return self.locked.origin if self.locked else None
 

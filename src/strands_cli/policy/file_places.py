@@ -104,11 +104,13 @@ def reaches(path: str, globs: Sequence[str], workspace: Workspace) -> bool:
         globs: The globs; relative ones begin at the root of the workspace.
         workspace: Where the path begins.
     """
-    wanted = [_expanded(glob).casefold() for glob in globs]
+    folded = [_expanded(glob).casefold() for glob in globs]
     names = _Names(workspace)
     try:
         return any(
-            names.match(place, wanted) for reading in readings(path) for place in _places(reading, workspace, names)
+            names.match(path_form, folded)
+            for reading in readings(path)
+            for path_form in _places(reading, workspace, names)
         )
     except (OSError, ValueError):
         return True
@@ -156,35 +158,35 @@ class _Names:
         self.root = self._bases[0][1]
         self._starts = frozenset(base for _, base in self._bases)
 
-    def of(self, place: str) -> list[str]:
+    def of(self, path: str) -> list[str]:
         """Return all names of an absolute path; the one of the root itself is empty."""
-        found = [place.replace(os.sep, "/")]
+        forms = [path.replace(os.sep, "/")]
         for prefix, base in self._bases:
-            if place == base:
-                found.append(prefix)
-            elif place.startswith(above := base.rstrip(os.sep) + os.sep):
-                rest = place[len(above) :].replace(os.sep, "/")
-                found.append(f"{prefix}/{rest}" if prefix else rest)
-        return found
+            if path == base:
+                forms.append(prefix)
+            elif path.startswith(above := base.rstrip(os.sep) + os.sep):
+                rest = path[len(above) :].replace(os.sep, "/")
+                forms.append(f"{prefix}/{rest}" if prefix else rest)
+        return forms
 
     def match(self, path: str, globs: Sequence[str]) -> bool:
         """Return whether a glob matches a path, its target, or anything below that."""
         places = dict.fromkeys((os.path.normpath(path), os.path.realpath(path)))
-        if any(self._matches(place, globs) for place in places):
+        if any(self._matches(path_form, globs) for path_form in places):
             return True
-        return any(os.path.isdir(place) and self._matches_below(place, globs) for place in places)  # noqa: PTH112
+        return any(os.path.isdir(path_form) and self._matches_below(path_form, globs) for path_form in places)  # noqa: PTH112
 
-    def _matches(self, place: str, globs: Sequence[str]) -> bool:
-        names = [name.casefold() or "." for name in self.of(place)]
+    def _matches(self, path: str, globs: Sequence[str]) -> bool:
+        names = [name.casefold() or "." for name in self.of(path)]
         return any(matches_glob(name, glob) for name in names for glob in globs)
 
-    def _may_match_below(self, place: str, globs: Sequence[str]) -> bool:
-        names = [f"{name.casefold()}/" if name else "" for name in self.of(place)]
+    def _may_match_below(self, path: str, globs: Sequence[str]) -> bool:
+        names = [f"{name.casefold()}/" if name else "" for name in self.of(path)]
         return any(may_begin(name, glob) for name in names for glob in globs)
 
-    def _matches_below(self, place: str, globs: Sequence[str]) -> bool:
+    def _matches_below(self, path: str, globs: Sequence[str]) -> bool:
         """Return whether anything in a folder matches; links in it are followed, since some tools do."""
-        pending, seen, work = [(place, True)], {place}, 0
+        pending, seen, work = [(path, True)], {path}, 0
         while pending:
             folder, is_open = pending.pop()
             # Below a folder in which nothing can match, only a link or a mount leads to where something can.
@@ -195,9 +197,13 @@ class _Names:
                     is_compared = may_match or is_link
                     places = {entry.path, os.path.realpath(entry.path)} if is_link else {entry.path}
                     work += _COMPARING if is_compared else 1
-                    if work > MAX_WORK or (is_compared and any(self._matches(one, globs) for one in places)):
+                    if work > MAX_WORK or (
+                        is_compared and any(self._matches(path_form, globs) for path_form in places)
+                    ):
                         return True
                     if entry.is_dir():
-                        pending += [(one, is_compared or one in self._starts) for one in places - seen]
+                        pending += [
+                            (path_form, is_compared or path_form in self._starts) for path_form in places - seen
+                        ]
                         seen |= places
         return False

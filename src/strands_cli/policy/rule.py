@@ -140,8 +140,8 @@ def _entries(request: Request, access: Access) -> list[Any] | None:
     """Return the entries of a tool's `reads`, `writes` or `connects`; None if it does not declare them."""
     declared, able = _declared(request), request.capabilities
     if access != "connects":
-        found = declared.get(access, None if able["filesystem"] is not False else [])
-        return found if found is None else [entry for entry in found if not _is_address(entry)]
+        entries = declared.get(access, None if able["filesystem"] is not False else [])
+        return entries if entries is None else [entry for entry in entries if not _is_address(entry)]
     addresses = [entry for key in ("reads", "writes") for entry in declared.get(key) or () if _is_address(entry)]
     if "connects" in declared or addresses:
         return [*declared.get("connects", ()), *addresses]
@@ -278,14 +278,14 @@ class Rule:
         loosens = self.effect == "allow"
         if not self._names(request, loosens):
             return "no"
-        for known in (
+        for fits in (
             self._by_distribution(request),
             self._by_version(request),
             self._by_source(request, loosens),
             self._by_capability(request, loosens),
             self._by_publisher(request),
         ):
-            if known is False or (known is None and loosens):
+            if fits is False or (fits is None and loosens):
                 return "no"
         conditions = [
             self._by_resources(request),
@@ -303,8 +303,8 @@ class Rule:
             return False
         if self.effect == "allow":
             return touches_only(request, dict(self.touching))
-        found = [touches_any(request, access, globs) for access, globs in self.touching]
-        return True if True in found else None if None in found else False
+        touches = [touches_any(request, access, globs) for access, globs in self.touching]
+        return True if True in touches else None if None in touches else False
 
     def _by_argument(self, request: Request, path: str, glob: str) -> bool | None:
         if request.arguments is None:
@@ -378,11 +378,11 @@ class Rule:
     def _by_capability(self, request: Request, loosens: bool) -> bool | None:
         if not self.capabilities:
             return True
-        known = request.capabilities
+        capabilities = request.capabilities
         if loosens:  # the rule must allow all of the tool's capabilities
-            present = {name for name, able in known.items() if able is not False}
-            return None not in known.values() and bool(present) and present <= set(self.capabilities)
-        able = [known[name] for name in self.capabilities]
+            present = {name for name, able in capabilities.items() if able is not False}
+            return None not in capabilities.values() and bool(present) and present <= set(self.capabilities)
+        able = [capabilities[name] for name in self.capabilities]
         return True if True in able else None if None in able else False
 
 

@@ -98,7 +98,7 @@ class Claims(NamedTuple):
 NO_CLAIMS = Claims({}, {})
 
 
-def tightened(known: Claims, claimed: Claims) -> Claims:
+def tightened(declared: Claims, claimed: Claims) -> Claims:
     """Return the known claims with those untrusted claims that make decisions stricter.
 
     Args:
@@ -106,11 +106,11 @@ def tightened(known: Claims, claimed: Claims) -> Claims:
         claimed: Claims from an untrusted source: an MCP server, or code known only after loading.
 
     Returns:
-        Claims that no rule, and no decision without rules, treats less strictly than `known`.
+        Claims that no rule, and no decision without rules, treats less strictly than `declared`.
     """
     return Claims(
-        {**known.annotations, **_careful_hints(claimed.annotations), **_contradiction_in(known.annotations)},
-        {**known.claims, **_careful_claims(known.claims, claimed.claims)},
+        {**declared.annotations, **_careful_hints(claimed.annotations), **_contradiction_in(declared.annotations)},
+        {**declared.claims, **_careful_claims(declared.claims, claimed.claims)},
     )
 
 
@@ -127,11 +127,11 @@ def _contradiction_in(hints: Mapping[str, Any]) -> dict[str, Any]:
     return {"readOnlyHint": True} if is_contradictory else {}
 
 
-def _careful_claims(known: Mapping[str, Any], claimed: Mapping[str, Any]) -> dict[str, Any]:
+def _careful_claims(declared_claims: Mapping[str, Any], claimed: Mapping[str, Any]) -> dict[str, Any]:
     careful: dict[str, Any] = {}
     if (confirmation := claimed.get("requires_confirmation")) not in (None, False):
         careful["requires_confirmation"] = confirmation
-    added, declared = claimed.get("capabilities"), known.get("capabilities")
+    added, declared = claimed.get("capabilities"), declared_claims.get("capabilities")
     if isinstance(added, Mapping) and (more := {name: value for name, value in added.items() if value}):
         careful["capabilities"] = {**json_object(declared), **more}
     return careful

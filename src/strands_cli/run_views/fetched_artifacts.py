@@ -126,8 +126,8 @@ class RunArtifacts:
     def _named(self, path: str) -> StoredArtifact:
         artifact = next((file for file in self.files if path in (file.path, file.name)), None)
         if artifact is None:
-            known = [file.path for file in self.files]
-            fix = suggest(path, [*known, *(file.name for file in self.files)], f"there are: {joined(known)}")
+            paths = [file.path for file in self.files]
+            fix = suggest(path, [*paths, *(file.name for file in self.files)], f"there are: {joined(paths)}")
             raise UsageError(f"the run {self.run_id} has no artifact {path!r}", fix=fix)
         return artifact
 
@@ -172,19 +172,19 @@ def _files(journal: StoredJournal, row: Row, where: WorkedOn | None, *, with_tex
     out = PurePath((journal.get("options") or {}).get("out_dir") or "")
     words = ("rerun", journal.run_id, "--from", row.key, "--out", "again")
     again = f"a new run writes it again, and calls nothing: {command(*words, store=journal.place)}"
-    names = [path for path, _ in texts] or [_below(one["path"], out) for one in written]
+    names = [path for path, _ in texts] or [_below(artifact["path"], out) for artifact in written]
     return [
         StoredArtifact(
-            path=str(one["path"]),
+            path=str(artifact["path"]),
             name=name,
-            digest=str(one.get("digest")),
-            size=int(one["size"]),
+            digest=str(artifact.get("digest")),
+            size=int(artifact["size"]),
             stored=keeps_texts(row),
-            text=texts[place][1] if texts else None,
+            text=texts[index][1] if texts else None,
             worked_on=where,
             again=again,
         )
-        for place, (one, name) in enumerate(zip(written, names, strict=True))
+        for index, (artifact, name) in enumerate(zip(written, names, strict=True))
     ]
 
 

@@ -29,13 +29,13 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
     from strands_cli.engine.waiting.questions import natural_answer, open_decisions, open_questions, prompt_of
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
-    asked, journal = [], _readable(journal)
+    questions, journal = [], _readable(journal)
     for row in open_questions(journal):
         call = {"call": row.detail["call"]} if "call" in row.detail else {}
-        known = {name: row.detail.get(name) for name in names}
-        asked.append({"key": row.key, **known, "approve_answers": natural_answer(row), **call})
+        facts = {name: row.detail.get(name) for name in names}
+        questions.append({"key": row.key, **facts, "approve_answers": natural_answer(row), **call})
     decided = [{"key": row.key, "kind": "decision", "prompt": prompt_of(row)} for row in open_decisions(journal)]
-    return [*asked, *decided]
+    return [*questions, *decided]
 
 
 def _readable(journal: Journal) -> Journal:
@@ -47,12 +47,12 @@ def command(verb: str, *words: str, store: StorePlace) -> str:
     """Return a command line for a shell, with the option that names the store unless it is the default."""
     from strands_cli.planning.run_request import chosen_place
 
-    place = [] if chosen_place() == store else store.words
-    return shlex.join(["strands", verb, *words, *place])
+    place_words = [] if chosen_place() == store else store.words
+    return shlex.join(["strands", verb, *words, *place_words])
 
 
 def with_run(fix: str | None, run_id: str, place: StorePlace) -> str | None:
     """Return the advice on a run with the run's own name in its commands, where the engine could only write RUN."""
     if fix is None:
         return None
-    return _WITHOUT_RUN.sub(lambda found: command(*found[1].split(), run_id, store=place), fix)
+    return _WITHOUT_RUN.sub(lambda match: command(*match[1].split(), run_id, store=place), fix)

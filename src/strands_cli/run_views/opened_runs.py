@@ -99,49 +99,49 @@ class _Growing:
 def tree_of(summary: RunSummary) -> tuple[Branch, ...]:
     """Return the effects of a run as trees, each below the effect whose key is the longest beginning of its own."""
     tops: list[_Growing] = []
-    known: dict[str, _Growing] = {}
+    branches: dict[str, _Growing] = {}
     for effect in summary.effects:
-        growing = _place(effect.row.key, known, tops)
+        growing = _place(effect.row.key, branches, tops)
         growing.effect = effect
     return tuple(_branch(top, summary.run.status) for top in tops)
 
 
-def _place(key: str, known: dict[str, _Growing], tops: list[_Growing]) -> _Growing:
+def _place(key: str, branches: dict[str, _Growing], tops: list[_Growing]) -> _Growing:
     """Return the place of a key, made with those above it that do not exist yet."""
     missing = []
-    while key and key not in known:
+    while key and key not in branches:
         missing.append(key)
         key = key.rpartition("/")[0]
-    place = known.get(key)
-    for one in reversed(missing):
-        known[one] = _Growing(one)
-        (place.children if place else tops).append(known[one])
-        place = known[one]
-    return cast(_Growing, place)
+    parent = branches.get(key)
+    for missing_key in reversed(missing):
+        branches[missing_key] = _Growing(missing_key)
+        (parent.children if parent else tops).append(branches[missing_key])
+        parent = branches[missing_key]
+    return cast(_Growing, parent)
 
 
 def _branch(top: _Growing, status: RunStatus) -> Branch:
     """Return a branch with those below it, deepest first, so that no depth of keys is a depth of calls."""
     order = [top]
-    for one in order:
-        order += one.children
+    for branch in order:
+        order += branch.children
     made: dict[int, Branch] = {}
-    for one in reversed(order):
-        made[id(one)] = _with_children(one, tuple(made[id(child)] for child in one.children), status)
+    for branch in reversed(order):
+        made[id(branch)] = _with_children(branch, tuple(made[id(child)] for child in branch.children), status)
     return made[id(top)]
 
 
-def _with_children(one: _Growing, children: tuple[Branch, ...], status: RunStatus) -> Branch:
-    reused = one.effect is not None and one.effect.status == "reused"
-    row = one.effect.row if one.effect and not reused else None
+def _with_children(branch: _Growing, children: tuple[Branch, ...], status: RunStatus) -> Branch:
+    reused = branch.effect is not None and branch.effect.status == "reused"
+    row = branch.effect.row if branch.effect and not reused else None
     is_paid = row is not None and row.kind == "model" and row.paid_calls > 0
     costs = [child.cost for child in children] + [row.cost if row and is_paid else 0.0]
     return Branch(
-        key=one.key,
-        kind=one.effect.kind if one.effect else "group",
-        status=one.effect.status_in(status) if one.effect else _status_of_group(children),
-        who=one.effect.who if one.effect else "",
-        effect=one.effect,
+        key=branch.key,
+        kind=branch.effect.kind if branch.effect else "group",
+        status=branch.effect.status_in(status) if branch.effect else _status_of_group(children),
+        who=branch.effect.who if branch.effect else "",
+        effect=branch.effect,
         usage=sum((child.usage for child in children), row.usage if row else Usage()),
         cost=None if None in costs else sum(cast("list[float]", costs)),
         children=children,
@@ -149,8 +149,8 @@ def _with_children(one: _Growing, children: tuple[Branch, ...], status: RunStatu
 
 
 def _status_of_group(children: tuple[Branch, ...]) -> EffectStatus:
-    found = [child.status for child in children]
-    return next((one for one in ("running", "waiting", "failed", "stopped") if one in found), "done")
+    statuses = [child.status for child in children]
+    return next((status for status in ("running", "waiting", "failed", "stopped") if status in statuses), "done")
 
 
 class Runs:

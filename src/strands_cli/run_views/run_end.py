@@ -118,14 +118,14 @@ class RunEnd:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON, without empty fields."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {field_of_end.name: getattr(self, field_of_end.name) for field_of_end in fields(self)}
         present = {name: value for name, value in values.items() if value is not None and value not in ([], ())}
         return {**present, "usage": asdict(self.usage), "cost_usd": self.cost_usd}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> RunEnd:
         """Return the end that `as_dict` has made JSON of; fields of a newer version are left out."""
-        names = {one.name for one in fields(cls)}
+        names = {field_of_end.name for field_of_end in fields(cls)}
         values = {name: value for name, value in stored.items() if name in names}
         return cls(**{**values, "usage": Usage.from_mapping(stored.get("usage") or {})})
 

@@ -155,14 +155,14 @@ def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
 def _unknown(key: str, journal: StoredJournal) -> RunRecordError:
     """Return the error for a key without a row, with the meant key, or those below it."""
     name = journal.run_id
-    known = [row.key for row in journal.rows()]
-    below = [one for one in known if one.startswith(f"{key}/")]
+    keys = [row.key for row in journal.rows()]
+    below = [key_below for key_below in keys if key_below.startswith(f"{key}/")]
     if below:
         return RunRecordError(f"{key} is only a part of keys in the run {name}", fix=f"they are: {first_of(below, 5)}")
     # Similar keys begin alike: to compare a key with 10,000 others takes seconds.
-    alike = [one for one in known if one[: len(key) // 2] == key[: len(key) // 2]] or known
-    seen = command("runs", "show", name, store=journal.place)
-    fix = suggest(key, alike[:MOST_COMPARED], f"see `{seen}`")
+    alike = [key_below for key_below in keys if key_below[: len(key) // 2] == key[: len(key) // 2]] or keys
+    listing_command = command("runs", "show", name, store=journal.place)
+    fix = suggest(key, alike[:MOST_COMPARED], f"see `{listing_command}`")
     return RunRecordError(f"the run {name} has no effect {key!r}", fix=fix)
 
 
@@ -217,9 +217,9 @@ def _human(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     row = effect.row
     question = stored_question(row)
     answer: Mapping[str, Any] = row.output if row.status == "done" and isinstance(row.output, Mapping) else {}
-    said = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason")}
+    reviewer = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason")}
     return {
-        "question": Asked(question.prompt, question.context, question.words, effect.text, **said),
+        "question": Asked(question.prompt, question.context, question.words, effect.text, **reviewer),
         "error": effect.error,
     }
 

@@ -75,18 +75,18 @@ class FirstEscapes:
         self._by_set: dict[int, tuple[Form, ...]] = {}
         self._skips_runs = not any(form.parts[0][0] in "%&=\\" for form in self._forms)
 
-    def place_in_run(self, text: str, place: int) -> int:
+    def place_in_run(self, text: str, position: int) -> int:
         """Return the place, or where it is in a long run of backslashes, the first there at which a form may begin."""
-        run = _RUNS.match(text, place) if self._skips_runs and text[place] in "%&\\" else None
-        return place if run is None else [match.start() for match in _ONE.finditer(text, place, run.end())][-16]
+        run = _RUNS.match(text, position) if self._skips_runs and text[position] in "%&\\" else None
+        return position if run is None else [match.start() for match in _ONE.finditer(text, position, run.end())][-16]
 
-    def forms_at(self, text: str, place: int, end: int | None = None) -> tuple[Form, ...]:
+    def forms_at(self, text: str, position: int, end: int | None = None) -> tuple[Form, ...]:
         """Return the forms that may begin at a place; an escape from `end` on may be cut, and is not looked at."""
         open_, kept = self._all, 0
         for table in self._tables:
-            if end is not None and place >= end:
+            if end is not None and position >= end:
                 break
-            written, place = _escape_at(text, place)
+            written, position = _escape_at(text, position)
             if written is None:
                 break
             exact, odd = table.forms_of(written)
@@ -101,22 +101,22 @@ class FirstEscapes:
         return forms
 
 
-def _escape_at(text: str, place: int) -> tuple[str | None, int]:
+def _escape_at(text: str, position: int) -> tuple[str | None, int]:
     """Return a character as written at a place, and where it ends; None where that is unknown.
 
     Backslashes before it, however they are escaped, are one.
     """
-    char = text[place : place + 1]
+    char = text[position : position + 1]
     if char not in "%&=\\":
-        return char, place + 1
-    before, run = "", RUN.match(text, place) if char else None
+        return char, position + 1
+    before, run = "", RUN.match(text, position) if char else None
     if run is not None:
-        before, place = "\\", run.end()
-        if (after := _AFTERRUN.match(text, place)) is not None:
+        before, position = "\\", run.end()
+        if (after := _AFTERRUN.match(text, position)) is not None:
             return before + after[0], after.end()
-    match = ESCAPE.match(text, place) if char and text[place : place + 1] != "\\" else None
+    match = ESCAPE.match(text, position) if char and text[position : position + 1] != "\\" else None
     if match is None:
-        return (char, place + 1) if not before and _ALONE.match(text, place) else (None, place)
+        return (char, position + 1) if not before and _ALONE.match(text, position) else (None, position)
     end = match.end()
     if (match["code"] or match["hex"]) and text[end : end + 1] == ";":
         return f"{before}{match[0]};", end + 1
@@ -200,9 +200,9 @@ class _Table:
         return exact, (may & ~exact) | self._odd
 
 
-def _readings(found: re.Match[str], written: str) -> tuple[str, list[str]]:
+def _readings(match: re.Match[str], written: str) -> tuple[str, list[str]]:
     """Return the character that a whole escape means, and those that its beginning may; empty where it is none."""
-    of, others = found.groupdict(), []
+    of, others = match.groupdict(), []
     if of["char"] and len(of["char"]) > 1:
         others.append(of["char"][0])
     if number := of["url"] or of["mail"] or of["byte"] or of["unit"]:

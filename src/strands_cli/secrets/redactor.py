@@ -194,15 +194,15 @@ def _compiled() -> tuple[tuple[_Form, re.Pattern[str]], ...]:
     return tuple((form, re.compile(form.pattern)) for form in _FORMS)
 
 
-def _holds(form: _Form, found: re.Match[str]) -> bool:
-    return form.check is None or form.check(found.groupdict().get("number") or found[0])
+def _holds(form: _Form, match: re.Match[str]) -> bool:
+    return form.check is None or form.check(match.groupdict().get("number") or match[0])
 
 
-def _replaced(form: _Form, found: re.Match[str]) -> str:
-    if not _holds(form, found):
-        return found[0]
-    number = found.groupdict().get("number") or found[0]
-    return found[0].removesuffix(number) + form.mark
+def _replaced(form: _Form, match: re.Match[str]) -> str:
+    if not _holds(form, match):
+        return match[0]
+    number = match.groupdict().get("number") or match[0]
+    return match[0].removesuffix(number) + form.mark
 
 
 class _DataClass(Protocol):
@@ -288,7 +288,7 @@ class Redactor:
         # One search in all texts: few records hold anything to hide.
         if not held and not self.may_hide_in(*[value for value in values if value.__class__ is str]):
             return record
-        texts = ((name, one) for name, one in zip(names, values, strict=True) if one and isinstance(one, _REDACTED))
+        texts = ((name, text) for name, text in zip(names, values, strict=True) if text and isinstance(text, _REDACTED))
         changed = {name: after for name, before in texts if (after := self._of_same_type(before)) != before}
         return dataclasses.replace(record, **changed) if changed else record
 
@@ -371,8 +371,8 @@ class RedactedStream:
             self._unread = ""
             return text
         beginnings = finder.beginnings(text)
-        while (found := finder.find(text, done)) is not None:
-            start, end = found
+        while (span := finder.find(text, done)) is not None:
+            start, end = span
             # With the next piece this may become a longer secret, or one that begins before it.
             if any(done <= beginning <= start for beginning in beginnings):
                 break

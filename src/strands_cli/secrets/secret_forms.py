@@ -141,14 +141,14 @@ class FormFinder:
 
     def replace(self, text: str, by: str) -> str:
         """Return the text with each form replaced."""
-        place = self.find(text)
-        if place is None:
+        span = self.find(text)
+        if span is None:
             return text
         pieces, done = [], 0
-        while place is not None:
-            pieces += [text[done : place[0]], by]
-            done = place[1]
-            place = self.find(text, done)
+        while span is not None:
+            pieces += [text[done : span[0]], by]
+            done = span[1]
+            span = self.find(text, done)
         return "".join((*pieces, text[done:]))
 
     def has_none_in(self, text: str) -> bool:
@@ -159,43 +159,43 @@ class FormFinder:
         """Return the places in a text from which on it may be the beginning of a form whose end is yet to come."""
         first, tail = max(0, len(text) - self.longest), max(0, len(text) - _TAIL)
         begun: list[int] = []
-        place, whole = first, tail - _LONGEST
-        while (match := self._search(text, place)) is not None and match.start() < tail:
-            place = match.start()
-            if place < whole:
-                place = min(self._first_escapes.place_in_run(text, place), whole)
-                forms: Collection[Form] = self._first_escapes.forms_at(text, place, whole)
+        position, whole = first, tail - _LONGEST
+        while (match := self._search(text, position)) is not None and match.start() < tail:
+            position = match.start()
+            if position < whole:
+                position = min(self._first_escapes.place_in_run(text, position), whole)
+                forms: Collection[Form] = self._first_escapes.forms_at(text, position, whole)
             else:
-                forms = self._at(text, place)
-            if any(_may_go_on(one, text, place) for one in forms):
-                begun.append(place)
-            place += 1
-        place = tail
-        while (match := self._search_end(text, place)) is not None:
-            place = match.start()
-            plain = self._plain.get(text[place], [])
+                forms = self._at(text, position)
+            if any(_may_go_on(candidate, text, position) for candidate in forms):
+                begun.append(position)
+            position += 1
+        position = tail
+        while (match := self._search_end(text, position)) is not None:
+            position = match.start()
+            plain = self._plain.get(text[position], [])
             # An escape near the end may have been cut, so that it could be that of any character.
-            forms = [*plain, *self._escaped] if text[place] in "%&=\\" else plain
-            if any(_may_go_on(one, text, place) for one in forms):
-                begun.append(place)
-            place += 1
+            forms = [*plain, *self._escaped] if text[position] in "%&=\\" else plain
+            if any(_may_go_on(candidate, text, position) for candidate in forms):
+                begun.append(position)
+            position += 1
         return begun
 
-    def _at(self, text: str, place: int) -> Collection[Form]:
+    def _at(self, text: str, position: int) -> Collection[Form]:
         """Return the forms that may begin at a place, with a whole escape or with a character as it is."""
-        plain = self._plain.get(text[place], [])
-        if text[place] not in "%&=\\":
+        plain = self._plain.get(text[position], [])
+        if text[position] not in "%&=\\":
             return plain
-        escape = ESCAPE.match(text, place)
-        written = text[place] if escape is None else escape[0]
-        known = self._by_escape.get(written)
-        if known is None:
+        escape = ESCAPE.match(text, position)
+        written = text[position] if escape is None else escape[0]
+        forms_here = self._by_escape.get(written)
+        if forms_here is None:
             keys = None if escape is None else keys_of(escape)
             forms = self._escaped if keys is None else [form for key in keys for form in self._by_first.get(key, [])]
-            known = tuple({id(form): form for form in (*plain, *forms)}.values())
+            forms_here = tuple({id(form): form for form in (*plain, *forms)}.values())
             if len(self._by_escape) < _MOST_KNOWN:
-                self._by_escape[written] = known
-        return known
+                self._by_escape[written] = forms_here
+        return forms_here
 
 
 def _starts(forms: list[Form]) -> str:
@@ -204,8 +204,8 @@ def _starts(forms: list[Form]) -> str:
     Each of its alternatives begins with one character, not a repeat of it: for such ones the library looks quickly.
     """
     leads = {char for form in forms if form.between is WRAP for char in form.plain(0)}
-    first = "|".join(sorted({f"{byte:02x}" for char in leads for one in bytes_of(char) for byte in one[:1]} | {"5c"}))
-    octal = "|".join(sorted({f"{byte:03o}" for char in leads for one in bytes_of(char) for byte in one[:1]}))
+    first = "|".join(sorted({f"{byte:02x}" for char in leads for unit in bytes_of(char) for byte in unit[:1]} | {"5c"}))
+    octal = "|".join(sorted({f"{byte:03o}" for char in leads for unit in bytes_of(char) for byte in unit[:1]}))
     units = "|".join(sorted({f"{unit:04x}" for char in leads for unit in units_of(char)[:1]}))
     named = {name for lead, name in (("\n", "n"), ("\n", "r"), ("\t", "t")) if lead in leads}
     odd = _class({lead for lead in leads if not lead.isalnum()} | named)
@@ -242,33 +242,33 @@ def _class(chars: Iterable[str]) -> str:
 
 def _end_of(form: Form, text: str, start: int) -> int:
     """Return where a form that begins at a place ends, the farthest; -1 if it does not."""
-    return max((place for index, place in _walk(form, text, start) if index == len(form.parts)), default=-1)
+    return max((position for index, position in _walk(form, text, start) if index == len(form.parts)), default=-1)
 
 
 def _may_go_on(form: Form, text: str, start: int) -> bool:
     """Return whether a text ends within a form that begins at a place."""
-    places = (place for index, place in _walk(form, text, start) if index < len(form.parts))
-    return any(place == len(text) or _is_cut(form, text, place) for place in places)
+    places = (position for index, position in _walk(form, text, start) if index < len(form.parts))
+    return any(position == len(text) or _is_cut(form, text, position) for position in places)
 
 
-def _is_cut(form: Form, text: str, place: int) -> bool:
+def _is_cut(form: Form, text: str, position: int) -> bool:
     """Return whether a text from a place on may be the beginning of one escape, with backslashes before it."""
-    run = RUN.match(text, place)
-    near = place if run is None else run.end()
-    return near >= len(text) - _TAIL and form.cut.match(text, place) is not None
+    run = RUN.match(text, position)
+    near = position if run is None else run.end()
+    return near >= len(text) - _TAIL and form.cut.match(text, position) is not None
 
 
 def _walk(form: Form, text: str, start: int) -> Iterator[tuple[int, int]]:
     """Yield how many characters of a form a text has from a place on, each with the place behind them."""
     pending, seen = [(0, start)], {(0, start)}
     while pending:
-        index, place = pending.pop()
-        yield index, place
+        index, position = pending.pop()
+        yield index, position
         if index == len(form.parts):
             continue
         part = form.parts[index]
-        ways, places = _ways(part, part + form.variants.get(part, "")), [place]
-        if index and (gap := form.between.match(text, place)):
+        ways, places = _ways(part, part + form.variants.get(part, "")), [position]
+        if index and (gap := form.between.match(text, position)):
             # Blanks at the begin of a line may be the secret's own.
             blanks = len(gap[0]) - len(gap[0].rstrip(" \t"))
             places += range(gap.end() - blanks, gap.end() + 1)
@@ -305,7 +305,7 @@ def _ways(part: str, chars: str) -> tuple[re.Pattern[str], ...]:
     escaped += [_escapes(char)[3] for char in chars]
     if part.isalnum():
         return (re.compile("|".join((*reversed(escaped), f"{_B}{{0,16}}{plain[0]}"))),)
-    return (*(re.compile(f"{_B}{{0,16}}{one}") for one in plain), *map(re.compile, escaped))
+    return (*(re.compile(f"{_B}{{0,16}}{pattern}") for pattern in plain), *map(re.compile, escaped))
 
 
 @lru_cache(maxsize=2048)
@@ -330,7 +330,7 @@ def _hex(byte: int) -> str:
 
 def _encoded(text: str) -> Iterator[Form]:
     raw = text.encode("utf-8", "surrogatepass")
-    yield Form(tuple(raw.hex()), {one: one.upper() for one in "abcdef"}, BETWEEN_BYTES, CUT_BYTES)
+    yield Form(tuple(raw.hex()), {letter: letter.upper() for letter in "abcdef"}, BETWEEN_BYTES, CUT_BYTES)
     for inner in dict.fromkeys(_inner(raw, 3, 6, base64.b64encode)):
         if len(inner) >= MIN_LENGTH:
             yield Form(tuple(inner), {"+": "-", "/": "_"})

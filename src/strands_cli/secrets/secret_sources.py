@@ -197,11 +197,11 @@ def _output_of(secret: SecretReference, environ: Mapping[str, str]) -> bytes:
 
     program, *arguments = _words_of(secret)
     named = str(secret.folder / program) if os.sep in program else program
-    found = shutil.which(named, path=environ.get("PATH")) or program
+    program_path = shutil.which(named, path=environ.get("PATH")) or program
     fix = f"try it by hand: {secret.path}"
     try:
         process = subprocess.Popen(  # noqa: S603 - the workflow names the program
-            [found, *arguments],
+            [program_path, *arguments],
             cwd=secret.folder,
             env=dict(environ),
             start_new_session=True,
@@ -226,12 +226,12 @@ def _output_of(secret: SecretReference, environ: Mapping[str, str]) -> bytes:
     return printed
 
 
-def _require_package(secret: SecretReference, package: str, place: str) -> None:
+def _require_package(secret: SecretReference, package: str, origin: str) -> None:
     from importlib.util import find_spec
 
     if find_spec(package) is None:
         raise SecretFault(
-            f"the secret '{secret.name}' is {place}, and the Python package {package} is not installed",
+            f"the secret '{secret.name}' is {origin}, and the Python package {package} is not installed",
             f"install it beside strands-cli: pip install {package}",
         )
 

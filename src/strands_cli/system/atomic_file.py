@@ -17,7 +17,7 @@ from typing import IO
 # Whether other users of this machine can change a file (POSIX only).
 
 
-def who_else_writes(place: Path, trusted: Collection[int]) -> str | None:
+def who_else_writes(path: Path, trusted: Collection[int]) -> str | None:
     """Return how users beside the trusted ones can change a file or a folder; None if they cannot, or it is missing.
 
     Args:
@@ -26,13 +26,13 @@ def who_else_writes(place: Path, trusted: Collection[int]) -> str | None:
     if sys.platform == "win32":
         return None
     try:
-        found = place.stat()
+        path_stat = path.stat()
     except OSError:
         return None
-    is_shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-    if found.st_uid not in trusted:
-        return f"it belongs to another user (uid {found.st_uid})"
-    if found.st_mode & stat.S_IWOTH and not is_shared:
+    is_shared = stat.S_ISDIR(path_stat.st_mode) and path_stat.st_mode & stat.S_ISVTX
+    if path_stat.st_uid not in trusted:
+        return f"it belongs to another user (uid {path_stat.st_uid})"
+    if path_stat.st_mode & stat.S_IWOTH and not is_shared:
         return "every user can write to it"
     return None
 

@@ -23,8 +23,8 @@ def hidden_characters(text: str) -> list[str]:
     """Return the hidden characters of a text, each once, as `U+202E RIGHT-TO-LEFT OVERRIDE`."""
     if text.isascii() and text.isprintable():
         return []
-    found = dict.fromkeys(char for char in text if is_hidden(char) and char not in HARMLESS)
-    return [f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip() for char in found]
+    characters = dict.fromkeys(char for char in text if is_hidden(char) and char not in HARMLESS)
+    return [f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip() for char in characters]
 
 
 class _Escapes(dict[int, str | int]):

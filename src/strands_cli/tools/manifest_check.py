@@ -40,7 +40,7 @@ class LoadedTool(Specified):
     absent: tuple[str, str] | None = None
 
 
-def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> list[LoadedTool]:
+def check_against_manifest(planned: PlannedTool, raw_tools: Sequence[RawTool]) -> list[LoadedTool]:
     """Return the planned tools among the loaded ones: one tool, or all of a holder named as a whole.
 
     Raises:
@@ -48,15 +48,15 @@ def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> li
         NotEquipped: it is not there, or cannot be offered to a model.
     """
     record = planned.record
-    if not found:
+    if not raw_tools:
         raise NotEquipped(f"{planned.ref} of {planned.distribution} holds no tools", fix=_MISMATCH_FIX)
     if isinstance(planned, PythonTool):
-        if len(found) == 1:
-            return [loaded_tool(planned, found[0], found[0].spec)]
-        return [loaded_tool(replace(planned, name=raw.name), raw, raw.spec) for raw in found]
+        if len(raw_tools) == 1:
+            return [loaded_tool(planned, raw_tools[0], raw_tools[0].spec)]
+        return [loaded_tool(replace(planned, name=raw.name), raw, raw.spec) for raw in raw_tools]
     if isinstance(planned, InstalledTool) and record.members is None:
-        return [loaded_tool(replace(planned, name=raw.name, member=raw.name), raw, raw.spec) for raw in found]
-    raw = _wanted(planned, found)
+        return [loaded_tool(replace(planned, name=raw.name, member=raw.name), raw, raw.spec) for raw in raw_tools]
+    raw = _wanted(planned, raw_tools)
     if differing := differences(record, raw.spec):
         declared = "was adopted" if record.adopted else "its manifest says"
         raise Denied(
@@ -73,22 +73,22 @@ def _adopt_imported(record: ToolRecord) -> str:
     return f"adopt it again as it is once loaded: {command}"
 
 
-def _wanted(planned: PlannedTool, found: Sequence[RawTool]) -> RawTool:
+def _wanted(planned: PlannedTool, raw_tools: Sequence[RawTool]) -> RawTool:
     record = planned.record
     member = planned.member if isinstance(planned, InstalledTool) else None
     # A tool that was adopted by another name still has its own.
-    wanted = member or (record.adopted.called if record.adopted else record.name)
-    raw = next((tool for tool in found if tool.name == wanted), None)
+    tool_name = member or (record.adopted.called if record.adopted else record.name)
+    raw = next((tool for tool in raw_tools if tool.name == tool_name), None)
     if raw is not None:
         return raw
-    names = [tool.name for tool in found]
+    names = [tool.name for tool in raw_tools]
     listed = ", ".join(names) or "nothing"
     if record.manifest is None and member:
-        close = did_you_mean(wanted, names)
+        close = did_you_mean(tool_name, names)
         fix = f"did you mean 'native:{record.parent}.{close}'?" if close else None
-        raise NotEquipped(f"{planned.ref}: {planned.distribution} has no '{wanted}'; it has {listed}", fix=fix)
+        raise NotEquipped(f"{planned.ref}: {planned.distribution} has no '{tool_name}'; it has {listed}", fix=fix)
     raise Denied(
-        f"manifest-mismatch: {planned.ref} of {planned.distribution} loaded to {listed}, not to {wanted}",
+        f"manifest-mismatch: {planned.ref} of {planned.distribution} loaded to {listed}, not to {tool_name}",
         fix=_adopt_imported(record) if record.adopted else _MISMATCH_FIX,
     )
 
@@ -181,10 +181,10 @@ def differences(record: ToolRecord, loaded: Mapping[str, Any]) -> list[str]:
     # A manifest may have, under `strands_cli`, catalogue fields and older words as they are in the code.
     claims = json_object(normal_spec({"strands_cli": record.strands_cli}).get("strands_cli"))
     for word, declared in (("annotations", record.annotations), ("strands_cli", claims)):
-        known = loaded.get(word) or {}
+        loaded_words = loaded.get(word) or {}
         if record.manifest is None:
-            known = {name: value for name, value in known.items() if name in declared}
-        compared[word] = (dict(declared), dict(known))
+            loaded_words = {name: value for name, value in loaded_words.items() if name in declared}
+        compared[word] = (dict(declared), dict(loaded_words))
     return [word for word, (left, right) in compared.items() if left != right]
 
 

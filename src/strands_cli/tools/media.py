@@ -42,9 +42,9 @@ def blocks_of_bytes(data: bytes, mime_type: str, name: str = "") -> list[Block]:
     """
     mime_type = mime_type.partition(";")[0].strip().lower()
     kind, _, subtype = mime_type.partition("/")
-    seen = picture_in(data)
-    picture = seen or (_SAME.get(subtype, subtype) if kind == "image" else "")
-    if seen in IMAGES and (kind in ("image", "") or mime_type == "application/octet-stream"):
+    format_seen = picture_in(data)
+    picture = format_seen or (_SAME.get(subtype, subtype) if kind == "image" else "")
+    if format_seen in IMAGES and (kind in ("image", "") or mime_type == "application/octet-stream"):
         return [{"image": {"format": picture, "source": {"bytes": data}}}]
     if mime_type in _DOCUMENT_TYPES and data:
         document = {"name": _document_name(name, _DOCUMENT_TYPES[mime_type]), "format": _DOCUMENT_TYPES[mime_type]}

@@ -50,18 +50,24 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
     claims = _claims_of(raw, metadata_of(function) if function is not None else None)
     module = str(getattr(function or tool, "__module__", None) or type(tool).__module__)
     if raw.is_remote:
-        known = tightened(NO_CLAIMS, claims)
+        tightened_claims = tightened(NO_CLAIMS, claims)
         original = getattr(getattr(tool, "mcp_tool", None), "name", raw.name)
         request = Request((f"mcp:{raw.name}",), aliases=tuple(dict.fromkeys((raw.name, str(original)))))
     elif (record := _record_of(raw.name, module, catalog)) is not None:
-        known = tightened(Claims(record.annotations, record.strands_cli), claims)
+        tightened_claims = tightened(Claims(record.annotations, record.strands_cli), claims)
         request = request_of(replace(installed_tool(record, catalog, f"native:{record.ref_name}"), name=raw.name))
     else:
-        known = claims
+        tightened_claims = claims
         places = (f"{module}:{raw.name}", f"{module}.{raw.name}")
         request = Request((raw.name,), sources=frozenset({"object"}), aliases=places)
-    now = reads_only_now(known.claims.get("read_only_when"), arguments)
-    return replace(request, annotations=known.annotations, claims=known.claims, arguments=arguments, read_only_now=now)
+    now = reads_only_now(tightened_claims.claims.get("read_only_when"), arguments)
+    return replace(
+        request,
+        annotations=tightened_claims.annotations,
+        claims=tightened_claims.claims,
+        arguments=arguments,
+        read_only_now=now,
+    )
 
 
 def _claims_of(raw: RawTool, below: ToolMetadata | None) -> Claims:
@@ -218,16 +224,16 @@ class PermissionPolicy(InterventionHandler):
         return await self._ask(event, tool, arguments, decision) if decision.effect == "ask" else decision
 
     async def _ask(
-        self, event: BeforeToolCallEvent, tool: AgentTool, arguments: Mapping[str, Any], asked: Decision
+        self, event: BeforeToolCallEvent, tool: AgentTool, arguments: Mapping[str, Any], decision: Decision
     ) -> Decision:
         """Return the answer of the person who is asked; a yes holds for this tool with the same arguments."""
         name = event.tool_use["name"]
         if self._on_ask is None:
-            return Decision("deny", f"{asked.rule}, and no person can be asked")
+            return Decision("deny", f"{decision.rule}, and no person can be asked")
         # Compared with the later input of the tool, which is the input as the model gave it.
         before = digest_of(event.tool_use["input"])
         agent = str(getattr(event.agent, "name", None) or "an agent")
-        question = PermissionQuestion(name, copy.deepcopy(arguments), asked.rule, agent, digest_of(arguments))
+        question = PermissionQuestion(name, copy.deepcopy(arguments), decision.rule, agent, digest_of(arguments))
         answer = self._on_ask(question)
         if inspect.isawaitable(answer):
             answer = await answer
@@ -235,7 +241,7 @@ class PermissionPolicy(InterventionHandler):
             return Decision("deny", "the call was changed while somebody was asked about it")
         if answer is True or answer == "yes":
             return Decision("allow", "allowed when asked")
-        return Decision("deny", f"{asked.rule}, and the answer was no")
+        return Decision("deny", f"{decision.rule}, and the answer was no")
 
 
 def _rules(effect: Effect, patterns: str | Iterable[str]) -> list[Rule]:

@@ -128,10 +128,10 @@ def require_admitted_now(written: str) -> None:
 def _admitted(
     written: str, host: str, port: int, entries: Iterable[Any], opened: Iterable[OpenNetwork] | None
 ) -> list[str]:
-    found = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
-    for problem in admitted(written, found, port, opened):
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+    for problem in admitted(written, addresses, port, opened):
         raise UnopenedPlace(f"{host} leads to a place that no one was asked about: {problem}")
-    return found
+    return addresses
 
 
 def pinned_connections(

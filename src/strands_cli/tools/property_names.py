@@ -68,9 +68,9 @@ def rewritten(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -
     parts: dict[str, Any] = {}
     for word, part in schema.items():
         if word in MAPS and isinstance(part, Mapping):
-            parts[word] = {name: rewritten(one, change) for name, one in part.items()}
+            parts[word] = {name: rewritten(subschema, change) for name, subschema in part.items()}
         elif (word in LISTS or word == "items") and isinstance(part, (list, tuple)):
-            parts[word] = [rewritten(one, change) for one in part]
+            parts[word] = [rewritten(subschema, change) for subschema in part]
         else:
             parts[word] = rewritten(part, change) if word in PARTS else part
     return change(parts)
@@ -78,8 +78,8 @@ def rewritten(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -
 
 def named_types(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema whose types have the names of JSON, and without rules that are null."""
-    found: dict[str, Any] = rewritten(schema, _with_named_types)
-    return found
+    typed_schema: dict[str, Any] = rewritten(schema, _with_named_types)
+    return typed_schema
 
 
 def modern(schema: Any) -> Any:
@@ -94,7 +94,10 @@ def _with_named_types(part: dict[str, Any]) -> dict[str, Any]:
     if isinstance(part.get("type"), str) and (meant := _MEANT.get(part["type"].lower())) is not None:
         part["type"] = meant
     elif isinstance(part.get("type"), list):
-        part["type"] = [_MEANT.get(one.lower(), one) if isinstance(one, str) else one for one in part["type"]]
+        part["type"] = [
+            _MEANT.get(type_name.lower(), type_name) if isinstance(type_name, str) else type_name
+            for type_name in part["type"]
+        ]
         part["type"] = "" if "" in part["type"] else part["type"]
     if part.get("type") == "":
         del part["type"]
@@ -142,10 +145,16 @@ def _with_required(part: dict[str, Any]) -> dict[str, Any]:
     properties = part.get("properties")
     if not isinstance(properties, dict):
         return part
-    marked = [name for name, one in properties.items() if isinstance(one, dict) and one.get("required") is True]
+    marked = [
+        name
+        for name, property_schema in properties.items()
+        if isinstance(property_schema, dict) and property_schema.get("required") is True
+    ]
     plain = {
-        name: {word: rule for word, rule in one.items() if word != "required"} if _is_marked(one) else one
-        for name, one in properties.items()
+        name: {word: rule for word, rule in property_schema.items() if word != "required"}
+        if _is_marked(property_schema)
+        else property_schema
+        for name, property_schema in properties.items()
     }
     names = [*(part.get("required") or ()), *marked] if marked else part.get("required")
     return {**part, "properties": plain, **({} if names is None else {"required": names})}
@@ -268,12 +277,12 @@ class PropertyNames:
         """Return a turn's events whose calls have the names of the tools, and whole characters."""
         events = list(events)
         tool, places = "", list[int]()
-        for place, event in enumerate(events):
+        for position, event in enumerate(events):
             start = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
             if start:
                 tool, places = start["name"], []
             elif "toolUse" in event.get("contentBlockDelta", {}).get("delta", {}):
-                places.append(place)
+                places.append(position)
             elif "contentBlockStop" in event and places:
                 self._restore(events, tool, places)
                 places = []
@@ -281,8 +290,8 @@ class PropertyNames:
 
     def _restore(self, events: list[Any], tool: str, places: list[int]) -> None:
         """Put the arguments of one call, which come in pieces, into the first of them where they change."""
-        written = "".join(str(_input(events[place]).get("input", "")) for place in places)
-        text = _ESCAPES.sub(lambda found: "\\ufffd" if found["half"] else found[0], written)
+        written = "".join(str(_input(events[position]).get("input", "")) for position in places)
+        text = _ESCAPES.sub(lambda match: "\\ufffd" if match["half"] else match[0], written)
         if tool in self._tools:
             schema, aliases = self._tools[tool]
             back = {other: name for name, other in aliases.items()}
@@ -294,11 +303,11 @@ class PropertyNames:
                 pass  # the call fails as one whose arguments are no JSON
         if text == written:
             return
-        for index, place in enumerate(places):
-            delta = events[place]["contentBlockDelta"]["delta"]
+        for index, position in enumerate(places):
+            delta = events[position]["contentBlockDelta"]["delta"]
             use = {**delta["toolUse"], "input": "" if index else text}
-            block = {**events[place]["contentBlockDelta"], "delta": {**delta, "toolUse": use}}
-            events[place] = {**events[place], "contentBlockDelta": block}
+            block = {**events[position]["contentBlockDelta"], "delta": {**delta, "toolUse": use}}
+            events[position] = {**events[position], "contentBlockDelta": block}
 
 
 def _input(event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -311,30 +320,32 @@ def _renamed_schema(schema: Mapping[str, Any], aliases: Mapping[str, str]) -> di
     def change(part: dict[str, Any]) -> dict[str, Any]:
         for word in ("properties", "dependentRequired", "dependentSchemas", "dependencies"):
             if isinstance(part.get(word), Mapping):
-                part[word] = {aliases.get(name, name): one for name, one in part[word].items()}
+                part[word] = {aliases.get(name, name): subschema for name, subschema in part[word].items()}
         if isinstance(part.get("properties"), Mapping):
             own = {other: name for name, other in aliases.items()}
-            part["properties"] = {name: _explained(one, own.get(name)) for name, one in part["properties"].items()}
+            part["properties"] = {
+                name: _explained(subschema, own.get(name)) for name, subschema in part["properties"].items()
+            }
         if isinstance(part.get("required"), list):
             part["required"] = [aliases.get(name, name) for name in part["required"]]
         for word in ("dependentRequired", "dependencies"):
             lists = json_object(part.get(word))
-            part |= {word: {k: _listed(one, aliases) for k, one in lists.items()}} if lists else {}
+            part |= {word: {k: _listed(subschema, aliases) for k, subschema in lists.items()}} if lists else {}
         if isinstance(part.get("$ref"), str):
             part["$ref"] = _renamed_reference(part["$ref"], aliases)
         return part
 
-    found: dict[str, Any] = rewritten(schema, change)
-    return found
+    renamed_schema: dict[str, Any] = rewritten(schema, change)
+    return renamed_schema
 
 
 def _renamed_reference(ref: str, aliases: Mapping[str, str]) -> str:
     """Return a reference that leads to the same part where properties on its way have other names."""
     steps = ref.split("/")
-    for place in range(2, len(steps)):
-        name = name_of_step(steps[place])
-        if steps[place - 1] in _NAMED and name in aliases:
-            steps[place] = aliases[name]
+    for position in range(2, len(steps)):
+        name = name_of_step(steps[position])
+        if steps[position - 1] in _NAMED and name in aliases:
+            steps[position] = aliases[name]
     return "/".join(steps)
 
 
@@ -354,18 +365,18 @@ def _renamed(root: Mapping[str, Any], schema: Any, value: Any, names: Mapping[st
         return value
     parts = _parts(root, schema, levels)
     if isinstance(value, list):
-        items = {"anyOf": [one for part in parts for one in _inner(part, _OF_ITEMS)]}
-        return [_renamed(root, items, one, names, levels - 1) for one in value]
-    known: dict[str, list[Any]] = {}
+        items = {"anyOf": [subschema for part in parts for subschema in _inner(part, _OF_ITEMS)]}
+        return [_renamed(root, items, item, names, levels - 1) for item in value]
+    properties: dict[str, list[Any]] = {}
     for part in parts:
-        for name, one in json_object(part.get("properties")).items():
-            known.setdefault(name, []).append(one)
-    others = [one for part in parts for one in _inner(part, _OF_OTHERS)]
+        for name, subschema in json_object(part.get("properties")).items():
+            properties.setdefault(name, []).append(subschema)
+    others = [subschema for part in parts for subschema in _inner(part, _OF_OTHERS)]
     return {
-        names.get(name, name) if name in known else name: _renamed(
-            root, {"anyOf": known.get(name, others)}, one, names, levels - 1
+        names.get(name, name) if name in properties else name: _renamed(
+            root, {"anyOf": properties.get(name, others)}, item_value, names, levels - 1
         )
-        for name, one in value.items()
+        for name, item_value in value.items()
     }
 
 

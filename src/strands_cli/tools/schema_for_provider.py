@@ -125,8 +125,8 @@ def offered_specs(specs: Iterable[Any] | None, provider: str) -> list[Any] | Non
 def offered_schema(schema: Mapping[str, Any], provider: str) -> tuple[Schema, str]:
     """Return an input schema in the form that a provider accepts, and in words the rules that it lacks."""
     text, words = _converted(json.dumps(schema), DIALECTS.get(provider, NARROW))
-    found: Schema = json.loads(text)
-    return found, words
+    offered: Schema = json.loads(text)
+    return offered, words
 
 
 def _offered(spec: Any, dialect: Dialect) -> Any:
@@ -224,14 +224,16 @@ def _narrowed(schema: Any, dialect: Dialect, dropped: Schema) -> Schema:
     rare = _RARE | {word for first, word in _TOGETHER if first in schema}
     for word, rule in schema.items():
         if word in ("anyOf", "oneOf"):
-            part.setdefault("anyOf", []).extend(_inner(one, dialect) for one in rule)
+            part.setdefault("anyOf", []).extend(_inner(subschema, dialect) for subschema in rule)
             dropped |= {word: rule} if word == "oneOf" and len(rule) > 1 and not _are_disjoint(rule) else {}
         elif word == "const":
             part["enum"] = [rule]
         elif word in rare or word.startswith("$") or (word == "pattern" and dialect.anchored and not _anchored(rule)):
             dropped |= {} if word.startswith("$") else {word: rule}
         elif word == "properties":
-            part[word] = {name: _inner(one, dialect) for name, one in rule.items() if one is not False}
+            part[word] = {
+                name: _inner(subschema, dialect) for name, subschema in rule.items() if subschema is not False
+            }
         elif word in ("items", "additionalProperties") and isinstance(rule, Mapping):
             part[word] = _inner(rule, dialect) if rule else {}
         else:
@@ -248,7 +250,7 @@ def _inner(schema: Any, dialect: Dialect) -> Schema:
 def _are_disjoint(alternatives: Iterable[Any]) -> bool:
     """Return whether no value fits two alternatives because of their types, so that `oneOf` equals `anyOf`."""
     types = [alternative.get("type") if isinstance(alternative, Mapping) else None for alternative in alternatives]
-    return all(isinstance(one, str) for one in types) and len(set(types)) == len(types)
+    return all(isinstance(kind, str) for kind in types) and len(set(types)) == len(types)
 
 
 def _anchored(pattern: Any) -> bool:
@@ -264,7 +266,7 @@ def _types(part: Any) -> Schema:
 def _type_names(part: Any) -> list[Any]:
     if not isinstance(part, Mapping) or "type" in part:
         return _listed(part["type"]) if isinstance(part, Mapping) else []
-    each = [_type_names(one) for one in part.get("anyOf") or ()]
+    each = [_type_names(alternative) for alternative in part.get("anyOf") or ()]
     return list(dict.fromkeys(name for names in each for name in names)) if all(each) else []
 
 

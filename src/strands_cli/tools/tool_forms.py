@@ -305,8 +305,8 @@ def _module_tools(module: ModuleType) -> list[RawTool]:
     exported = getattr(module, "__all__", None)
     names: Sequence[str] = list(vars(module)) if exported is None else exported
     # A name may be written twice, and a tool may have two names.
-    found = {id(value): value for value in (getattr(module, name, None) for name in names)}.values()
-    tools = [tool for tool in found if isinstance(tool, AgentTool)]
+    values = {id(value): value for value in (getattr(module, name, None) for name in names)}.values()
+    tools = [tool for tool in values if isinstance(tool, AgentTool)]
     if exported is None:
         tools = [tool for tool in tools if getattr(tool, "__module__", None) == module.__name__]
     if not tools:
@@ -409,18 +409,18 @@ async def read_object_tools(tools: Iterable[Any]) -> ObjectTools:
     Raises:
         UsageError: one of them is not a tool, or two have one name.
     """
-    found = ObjectTools()
+    object_tools = ObjectTools()
     try:
         for thing in tools:
-            for raw in await _read(thing, found.closers):
-                if raw.name in found.raw:
+            for raw in await _read(thing, object_tools.closers):
+                if raw.name in object_tools.raw:
                     raise UsageError(f"two of the given tools are called '{raw.name}'", fix="rename one of them")
-                found.raw[raw.name] = raw
-                found.places[raw.name] = code_place_of(thing)
+                object_tools.raw[raw.name] = raw
+                object_tools.places[raw.name] = code_place_of(thing)
     except BaseException:
-        await found.close()
+        await object_tools.close()
         raise
-    return found
+    return object_tools
 
 
 def code_place_of(thing: Any) -> str:

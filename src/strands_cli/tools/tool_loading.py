@@ -110,12 +110,12 @@ def current_directory() -> Path | None:
 
 
 @contextlib.contextmanager
-def reported_when_slow(what: str, tell: Tell | None) -> Iterator[None]:
+def reported_when_slow(action: str, tell: Tell | None) -> Iterator[None]:
     """Tell about an action longer than `PATIENCE_S`; the loop cannot, since an import holds it up."""
     if tell is None:
         yield
         return
-    timer = threading.Timer(PATIENCE_S, tell, [f"{what} takes long; Ctrl-C stops it"])
+    timer = threading.Timer(PATIENCE_S, tell, [f"{action} takes long; Ctrl-C stops it"])
     timer.daemon = True
     timer.start()
     try:
@@ -174,7 +174,7 @@ def replaced_prompts(module: str) -> Iterator[None]:
         vars(stand_in).update({name: _prompt(name, None) for name in _FUNCTIONS})
         sys.modules[PROMPTS] = stand_in
     yield
-    for loaded in [one for name, one in sys.modules.items() if is_legacy(name)]:
+    for loaded in [name_of_module for name, name_of_module in sys.modules.items() if is_legacy(name)]:
         _take(loaded)
 
 
@@ -226,8 +226,8 @@ def _adapted(raw: RawTool, module: str) -> RawTool:
         token = _under_way.set(_Call(module, answers))
         try:
             return await raw.invoke(tool_use, state, progress, answers)
-        except _InterruptedCall as asked:
-            question = Interrupt(f"{tool_use['toolUseId']}/{asked.name}", asked.name, asked.prompt)
+        except _InterruptedCall as interruption:
+            question = Interrupt(f"{tool_use['toolUseId']}/{interruption.name}", interruption.name, interruption.prompt)
             raise AsksPersonError(question) from None
         finally:
             _under_way.reset(token)
@@ -317,11 +317,11 @@ async def load_tools(
     server_tools: dict[PlannedToolKey, McpTool] = {}
 
     async def load(planned: PlannedTool) -> list[LoadedTool]:
-        place = (planned.record.module, planned.record.attribute, canonical_json(planned.config))
-        if place not in held:
+        key = (planned.record.module, planned.record.attribute, canonical_json(planned.config))
+        if key not in held:
             searched = folders if isinstance(planned, PythonTool) else []
-            held[place] = await _read_plugin(planned, searched, toolbox.closers, tell)
-        return check_against_manifest(planned, held[place])
+            held[key] = await _read_plugin(planned, searched, toolbox.closers, tell)
+        return check_against_manifest(planned, held[key])
 
     try:
         for planned in planned_tools:
@@ -471,13 +471,13 @@ def _extra_for(missing: str, distribution: str, tool: str) -> str | None:
     except (PackageNotFoundError, InvalidRequirement):
         return None
     extras = about.get_all("Provides-Extra") or []
-    wanted = normalise(missing.partition(".")[0])
+    missing_distribution = normalise(missing.partition(".")[0])
     bringing = [
         extra
         for extra in extras
         for requirement in requirements
         if requirement.marker is not None
-        and normalise(requirement.name) == wanted
+        and normalise(requirement.name) == missing_distribution
         and requirement.marker.evaluate({"extra": extra})
         and not requirement.marker.evaluate({"extra": ""})
     ]

@@ -253,16 +253,17 @@ def with_fix_of(result: Result, reference: str | None, config: Mapping[str, Any]
             details["fix"] = _setting(reference, settings, config)
         elif isinstance(fix, str):
             details["fix"] = shortened(fix, MAX_MESSAGE)
-    found = [
-        {"json": {"error": {**error, "details": details}}} if _structured(one) else one for one in result["content"]
+    content = [
+        {"json": {"error": {**error, "details": details}}} if _structured(block) else block
+        for block in result["content"]
     ]
-    return {**result, "content": found}
+    return {**result, "content": content}
 
 
 def _setting(reference: str, settings: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """Return the text to write into the workflow; the present entries of a list stay in it."""
     merged = {
-        name: [*config[name], *(one for one in value if one not in config[name])]
+        name: [*config[name], *(item for item in value if item not in config[name])]
         if isinstance(value, list) and isinstance(config.get(name), (list, tuple))
         else value
         for name, value in settings.items()

@@ -82,14 +82,14 @@ def _refused(path: Path, findings: Sequence[Finding]) -> Denied:
 def check_ownership(path: Path, level: Level) -> list[Finding]:
     """Return a warning for a policy file that other users can change (POSIX only)."""
     trusted = (0,) if level == "managed" else own_users()
-    for place in (path, path.parent):
-        reason = who_else_writes(place, trusted)
+    for unsafe_path in (path, path.parent):
+        reason = who_else_writes(unsafe_path, trusted)
         if reason is None:
             continue
-        what = "the policy file" if place == path else "the folder of the policy file"
-        message = f"{what} of the level '{level}' does not protect: {reason}"
-        fix = f"chmod o-w {shlex.quote(str(place))}, and chown it if it is not yours"
-        return [Finding(UNSAFE_POLICY_FILE, message, Where(str(place)), fix, "warning")]
+        label = "the policy file" if unsafe_path == path else "the folder of the policy file"
+        message = f"{label} of the level '{level}' does not protect: {reason}"
+        fix = f"chmod o-w {shlex.quote(str(unsafe_path))}, and chown it if it is not yours"
+        return [Finding(UNSAFE_POLICY_FILE, message, Where(str(unsafe_path)), fix, "warning")]
     return []
 
 
@@ -129,18 +129,18 @@ class _Reader(UserFileReader):
             self.report("/hooks", "`hooks` is a list of distributions")
             return
         for index, item in enumerate(value):
-            place = f"/hooks/{index}"
+            entry_pointer = f"/hooks/{index}"
             entry = item if isinstance(item, dict) else {"name": item}
-            self.check_keys(place, entry, HOOK_KEYS, "a hook plugin")
+            self.check_keys(entry_pointer, entry, HOOK_KEYS, "a hook plugin")
             name, may, required = entry.get("name"), entry.get("may"), entry.get("required", self._level == "managed")
             if not isinstance(required, bool):
-                self.report(f"{place}/required", f"`required` is true or false, not {shown(required)}")
+                self.report(f"{entry_pointer}/required", f"`required` is true or false, not {shown(required)}")
             if may not in (None, "allow"):
-                self.report(f"{place}/may", f"`may` is 'allow', not {may!r}")
+                self.report(f"{entry_pointer}/may", f"`may` is 'allow', not {may!r}")
             if isinstance(name, str) and _NAME.fullmatch(name):
-                yield SwitchedOn(name, self._level, self._origin(place), may == "allow", required is not False)
+                yield SwitchedOn(name, self._level, self._origin(entry_pointer), may == "allow", required is not False)
             else:
-                self.report(place, f"{item!r} is not the name of a distribution, or a mapping with `name`")
+                self.report(entry_pointer, f"{item!r} is not the name of a distribution, or a mapping with `name`")
 
     def _rules(self, value: Any) -> Iterator[Rule]:
         if not isinstance(value, list):
@@ -158,8 +158,8 @@ class _Reader(UserFileReader):
         if not effects and any(did_you_mean(key, RULE_KEYS) in EFFECTS for key in rule if key not in RULE_KEYS):
             return  # the unknown key is a finding
         if len(effects) != 1:
-            found = "both " + " and ".join(effects) if effects else "no effect"
-            self.report(pointer, f"the rule has {found}; it needs one of allow, ask, deny")
+            fault = "both " + " and ".join(effects) if effects else "no effect"
+            self.report(pointer, f"the rule has {fault}; it needs one of allow, ask, deny")
             return
         effect = effects[0]
         narrowing = {
@@ -175,49 +175,49 @@ class _Reader(UserFileReader):
             "publisher": self._publishers(f"{pointer}/publisher", rule),
             "reason": self._reason(f"{pointer}/reason", rule),
         }
-        for place, pattern in self._texts(f"{pointer}/{effect}", rule[effect], "a tool or a list of tools"):
+        for text_pointer, pattern in self._texts(f"{pointer}/{effect}", rule[effect], "a tool or a list of tools"):
             try:
-                made = make_rule(effect, pattern, self._level, self._origin(place), **narrowing)
+                made = make_rule(effect, pattern, self._level, self._origin(text_pointer), **narrowing)
             except PatternError as error:
-                self.report(place, f"the pattern {pattern!r} {error}", _fix_of_pattern(pattern))
+                self.report(text_pointer, f"the pattern {pattern!r} {error}", _fix_of_pattern(pattern))
                 continue
-            if self._is_tools(place, made.tools):
+            if self._is_tools(text_pointer, made.tools):
                 yield made
 
     def _patterns(self, pointer: str, key: str, rule: dict[str, Any]) -> tuple[str, ...]:
         if key not in rule:
             return ()
         texts = tuple(self._texts(f"{pointer}/{key}", rule[key], "a tool or a list of tools"))
-        for place, pattern in texts:
+        for text_pointer, pattern in texts:
             if "(" in pattern:
-                self.report(place, f"`{key}` names whole tools, not arguments: {pattern!r}")
+                self.report(text_pointer, f"`{key}` names whole tools, not arguments: {pattern!r}")
             else:
-                self._is_tools(place, pattern)
+                self._is_tools(text_pointer, pattern)
         return tuple(pattern for _, pattern in texts)
 
-    def _is_tools(self, place: str, pattern: str) -> bool:
+    def _is_tools(self, pointer: str, pattern: str) -> bool:
         if _TOOLS.fullmatch(pattern):
             return True
-        self.report(place, f"{pattern!r} cannot be a tool's name or a glob of names", _fix_of_pattern(pattern))
+        self.report(pointer, f"{pattern!r} cannot be a tool's name or a glob of names", _fix_of_pattern(pattern))
         return False
 
     def _distributions(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
         if "distribution" not in rule:
             return ()
         texts = tuple(self._texts(pointer, rule["distribution"], "a distribution, a glob, or a list of them"))
-        for place, name in texts:
+        for text_pointer, name in texts:
             if not _DISTRIBUTION.fullmatch(name):
-                self.report(place, f"{name!r} cannot be the name of a distribution or a glob of names")
+                self.report(text_pointer, f"{name!r} cannot be the name of a distribution or a glob of names")
         return tuple(name for _, name in texts)
 
     def _publishers(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
         if "publisher" not in rule:
             return ()
         texts = tuple(self._texts(pointer, rule["publisher"], "a publisher, a glob, or a list of them"))
-        for place, text in texts:
+        for text_pointer, text in texts:
             if not is_publisher_pattern(text):
                 fix = f"write KIND:REPOSITORY, such as 'github:acme/*' or '!github:acme/*'; kinds: {', '.join(KINDS)}"
-                self.report(place, f"{text!r} is not a pattern of publishers", fix)
+                self.report(text_pointer, f"{text!r} is not a pattern of publishers", fix)
         return tuple(text for _, text in texts)
 
     def _globs(self, pointer: str, value: Any) -> tuple[str, ...]:
@@ -233,15 +233,15 @@ class _Reader(UserFileReader):
         self.report(pointer, f"{text!r} is not a PEP 440 specifier in quotes, such as '>=1.2,<2'", fix)
         return None
 
-    def _words(self, pointer: str, value: Any, known: Sequence[str], is_there: bool) -> tuple[str, ...]:
+    def _words(self, pointer: str, value: Any, known_words: Sequence[str], is_there: bool) -> tuple[str, ...]:
         if not is_there:
             return ()
-        texts = tuple(self._texts(pointer, value, f"one or several of {', '.join(known)}"))
-        for place, word in texts:
-            if word not in known:
-                same = next((name for name in known if name.lower() == word.lower()), word)
-                fix = suggest(same, known, f"there are: {', '.join(known)}")
-                self.report(place, f"there is no {pointer.rpartition('/')[2]} '{word}'", fix)
+        texts = tuple(self._texts(pointer, value, f"one or several of {', '.join(known_words)}"))
+        for text_pointer, word in texts:
+            if word not in known_words:
+                same = next((name for name in known_words if name.lower() == word.lower()), word)
+                fix = suggest(same, known_words, f"there are: {', '.join(known_words)}")
+                self.report(text_pointer, f"there is no {pointer.rpartition('/')[2]} '{word}'", fix)
         return tuple(word for _, word in texts)
 
     def _folder(self, pointer: str, rule: dict[str, Any], effect: str) -> str | None:
@@ -260,11 +260,11 @@ class _Reader(UserFileReader):
             return None
         return " ".join(reason.split()) if reason else None
 
-    def _texts(self, pointer: str, value: Any, what: str) -> Iterator[tuple[str, str]]:
+    def _texts(self, pointer: str, value: Any, kind: str) -> Iterator[tuple[str, str]]:
         """Yield pointer and text of a text or a list of texts, which must not be empty."""
         if isinstance(value, list) and value:
             for index, item in enumerate(value):
-                yield from self._texts(f"{pointer}/{index}", item if not isinstance(item, list) else None, what)
+                yield from self._texts(f"{pointer}/{index}", item if not isinstance(item, list) else None, kind)
         elif isinstance(value, str) and value.strip():
             self._names_read += 1
             if self._names_read > MOST_NAMES:
@@ -273,7 +273,7 @@ class _Reader(UserFileReader):
                 raise self.refusal()
             yield pointer, value.strip()
         else:
-            self.report(pointer, f"`{pointer.split('/')[3]}` is {what}, not {shown(value)}")
+            self.report(pointer, f"`{pointer.split('/')[3]}` is {kind}, not {shown(value)}")
 
     def _origin(self, pointer: str) -> str:
         where = self._document.where(pointer)

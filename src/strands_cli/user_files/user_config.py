@@ -28,11 +28,11 @@ MAX_BYTES = 1_000_000
 MOST_MISTAKES = 100
 
 
-def open_user_file(path: Path, what: str, code: Code) -> Document:
+def open_user_file(path: Path, kind: str, code: Code) -> Document:
     """Read a file of at most `MAX_BYTES`.
 
     Args:
-        what: The kind of file in messages, such as `policy file`.
+        kind: The kind of file in messages, such as `policy file`.
         code: The code of the finding if it cannot be read.
 
     Raises:
@@ -40,16 +40,16 @@ def open_user_file(path: Path, what: str, code: Code) -> Document:
     """
     reason, fix = None, f"correct it, or remove it if it is not needed: {path}"
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        file_stat = path.stat()
+        if not stat.S_ISREG(file_stat.st_mode):
             reason = "it is not a file"
-        elif found.st_size > MAX_BYTES:
+        elif file_stat.st_size > MAX_BYTES:
             reason = f"it is larger than {MAX_BYTES:,} bytes"
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         fix = "check the path and its permissions"
     if reason is not None:
-        message = f"the {what} cannot be read: {reason}"
+        message = f"the {kind} cannot be read: {reason}"
         raise InvalidInput(message, findings=[Finding(code, message, Where(str(path)), fix)])
     return read_document(path)
 
@@ -78,25 +78,25 @@ class UserFileReader(ABC):
     def refusal(self) -> StrandsCliError:
         """Return the error for a file with findings."""
 
-    def _mapping(self, keys: Sequence[str], what: str, form: str) -> dict[str, Any] | None:
+    def _mapping(self, keys: Sequence[str], kind: str, form: str) -> dict[str, Any] | None:
         """Return the document, with its keys and its version checked; None if it is not a mapping."""
         value = self._document.value
         if not isinstance(value, dict):
-            self.report("", f"{what} is a mapping with {form}")
+            self.report("", f"{kind} is a mapping with {form}")
             return None
-        self.check_keys("", value, keys, what)
+        self.check_keys("", value, keys, kind)
         if "version" not in value:
             self.report("", "the key `version` is missing", f"add: version: {VERSION}")
         elif type(value["version"]) is not int or value["version"] != VERSION:
             self.report("/version", f"this version reads `version: {VERSION}`, not {value['version']!r}")
         return value
 
-    def check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
-        """Report each key of a mapping that is not known; `what` is the mapping in messages, such as `a target`."""
+    def check_keys(self, pointer: str, value: dict[str, Any], known_keys: Sequence[str], kind: str) -> None:
+        """Report each key of a mapping that is not known; `kind` is the mapping in messages, such as `a target`."""
         for key in value:
-            if key not in known:
-                fix = suggest(key, known, f"it has: {', '.join(known)}")
-                self.report(f"{pointer}/{escape(key)}", f"{what} has no key {key!r}", fix, key=True)
+            if key not in known_keys:
+                fix = suggest(key, known_keys, f"it has: {', '.join(known_keys)}")
+                self.report(f"{pointer}/{escape(key)}", f"{kind} has no key {key!r}", fix, key=True)
 
     def report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
         """Add a finding about a place.
@@ -171,11 +171,11 @@ class ConfigPart(UserFileReader):
         if self.findings:
             raise self.refusal()
 
-    def word(self, pointer: str, value: Any, known: Sequence[str]) -> str:
+    def word(self, pointer: str, value: Any, known_words: Sequence[str]) -> str:
         """Return a value as text; report an unknown word."""
-        if not isinstance(value, str) or value not in known:
-            fix = suggest(str(value), known, f"there are: {', '.join(known)}")
-            self.report(pointer, f"{value!r} is none of {', '.join(known)}", fix)
+        if not isinstance(value, str) or value not in known_words:
+            fix = suggest(str(value), known_words, f"there are: {', '.join(known_words)}")
+            self.report(pointer, f"{value!r} is none of {', '.join(known_words)}", fix)
         return str(value)
 
     def secret(self, pointer: str, value: Any, name: str) -> Callable[[], str] | None:
@@ -192,16 +192,16 @@ class ConfigPart(UserFileReader):
             self.report(pointer, f"{has}, {example}")
             return None
         source = self.word(f"{pointer}/source", value.get("source", "env"), tuple(SOURCES))
-        place = SOURCES.get(source)
-        if place is None:
+        source_key = SOURCES.get(source)
+        if source_key is None:
             return None
-        self.check_keys(pointer, value, ("source", place), f"a secret of the source '{source}'")
-        text = value.get(place)
+        self.check_keys(pointer, value, ("source", source_key), f"a secret of the source '{source}'")
+        text = value.get(source_key)
         if not isinstance(text, str) or not text.strip() or (source == "env" and not _VARIABLE.fullmatch(text)):
-            what = "the name of a variable" if place == "key" else "the path of a file"
-            self.report(f"{pointer}/{place}", f"`{place}` is {what}, {example}")
+            expected = "the name of a variable" if source_key == "key" else "the path of a file"
+            self.report(f"{pointer}/{source_key}", f"`{source_key}` is {expected}, {example}")
             return None
-        key, path = (text, "") if place == "key" else (name, text)
+        key, path = (text, "") if source_key == "key" else (name, text)
         reference = SecretReference(name, key, source, path, self.folder)
         return lambda: _value_of(reference)
 
@@ -222,8 +222,8 @@ def _open_config(path: Path | None) -> Document | None:
     try:
         document = open_user_file(path, "config file", BAD_CONFIG)
     except StrandsCliError as error:
-        found = [with_code(finding, BAD_CONFIG) for finding in error.findings]
-        raise _refused(path, [*findings, *found]) from error
+        config_findings = [with_code(finding, BAD_CONFIG) for finding in error.findings]
+        raise _refused(path, [*findings, *config_findings]) from error
     if findings:
         raise _refused(path, findings)
     return document
@@ -231,11 +231,11 @@ def _open_config(path: Path | None) -> Document | None:
 
 def _unsafe(path: Path) -> list[Finding]:
     """Return a finding if other users can change the file or replace it."""
-    for place in (path, path.parent):
-        if reason := who_else_writes(place, own_users()):
-            what = "the config file" if place == path else "the folder of the config file"
-            fix = f"chmod o-w {shlex.quote(str(place))}, and chown it if it is not yours"
-            return [Finding(UNSAFE_CONFIG_FILE, f"{what} is not safe: {reason}", Where(str(place)), fix)]
+    for unsafe_path in (path, path.parent):
+        if reason := who_else_writes(unsafe_path, own_users()):
+            label = "the config file" if unsafe_path == path else "the folder of the config file"
+            fix = f"chmod o-w {shlex.quote(str(unsafe_path))}, and chown it if it is not yours"
+            return [Finding(UNSAFE_CONFIG_FILE, f"{label} is not safe: {reason}", Where(str(unsafe_path)), fix)]
     return []
 
 

@@ -51,10 +51,10 @@ def inputs_in(schema: Mapping[str, Any]) -> tuple[dict[str, InputSpec], dict[str
     required = schema.get("required")
     needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     properties = json_object(schema.get("properties"))
-    found = {name: _input_of(json_object(properties.get(name))) for name in (*properties, *needed)}
+    specs = {name: _input_of(json_object(properties.get(name))) for name in (*properties, *needed)}
     return (
-        {name: input_spec for name, input_spec in found.items() if name in needed},
-        {name: input_spec for name, input_spec in found.items() if name not in needed},
+        {name: input_spec for name, input_spec in specs.items() if name in needed},
+        {name: input_spec for name, input_spec in specs.items() if name not in needed},
     )
 
 
@@ -64,9 +64,9 @@ def _input_of(part: Mapping[str, Any]) -> InputSpec:
     try:
         if "type" not in part:
             return _OfAnyType(default=part.get("default"))
-        found = _Described.model_validate(described)
-        found._schema = part
-        return found
+        input_spec = _Described.model_validate(described)
+        input_spec._schema = part
+        return input_spec
     except ValidationError:  # several types, for example
         return _OfAnyType(default=part.get("default"))
 

@@ -43,9 +43,9 @@ class Locator(Protocol):
         """Return the place of a value by its JSON pointer, or that of its key."""
 
 
-def unknown(code: Code, name: str, known: Iterable[str], where: Where) -> Finding:
+def unknown(code: Code, name: str, known_names: Iterable[str], where: Where) -> Finding:
     """Report a name that refers to nothing; `code` is `unknown-` and the kind of thing."""
-    words, kind = list(dict.fromkeys(known)), code.removeprefix("unknown-")
+    words, kind = list(dict.fromkeys(known_names)), code.removeprefix("unknown-")
     fix = suggest(name, words, f"there are: {', '.join(words)}" if words else f"add the {kind}")
     return Finding(code, f"there is no {kind} {name!r}", where, fix)
 

@@ -47,27 +47,27 @@ def distance(first: str, lasts: Collection[str], followers: Followers) -> int:
 
 def components(followers: Followers) -> Iterator[list[str]]:
     """Yield the nodes in groups: those that lead to each other together, and a group after its followers."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
     is_open: dict[str, None] = {}  # in the order in which they were found
     for root in followers:
-        stack = [] if root in found else [(root, iter(followers[root]))]
+        stack = [] if root in numbers else [(root, iter(followers[root]))]
         while stack:
             node, rest = stack[-1]
-            if node not in found:
-                found[node] = lowest[node] = len(found)
+            if node not in numbers:
+                numbers[node] = lowest[node] = len(numbers)
                 is_open[node] = None
             target = next(rest, None)
             if target is None:
                 stack.pop()
                 if stack:
                     lowest[stack[-1][0]] = min(lowest[stack[-1][0]], lowest[node])
-                if lowest[node] == found[node]:
+                if lowest[node] == numbers[node]:
                     yield _closed(node, is_open)
-            elif target not in found:
+            elif target not in numbers:
                 stack.append((target, iter(followers[target])))
             elif target in is_open:
-                lowest[node] = min(lowest[node], found[target])
+                lowest[node] = min(lowest[node], numbers[target])
 
 
 def _closed(node: str, is_open: dict[str, None]) -> list[str]:
@@ -80,7 +80,7 @@ def _closed(node: str, is_open: dict[str, None]) -> list[str]:
 
 def in_loops(followers: Followers) -> set[str]:
     """Return the nodes that a path leads back to."""
-    return {one for group in components(followers) for one in group if len(group) > 1 or one in followers[one]}
+    return {node for group in components(followers) for node in group if len(group) > 1 or node in followers[node]}
 
 
 def leading_to_each(followers: Followers) -> Iterator[tuple[str, int]]:
@@ -88,7 +88,7 @@ def leading_to_each(followers: Followers) -> Iterator[tuple[str, int]]:
 
     A node comes after those that lead to it, and the number for these is dropped when their followers have it.
     """
-    bit = {node: 1 << place for place, node in enumerate(followers)}
+    bit = {node: 1 << position for position, node in enumerate(followers)}
     groups = list(components(followers))[::-1]
     group_of = {node: number for number, group in enumerate(groups) for node in group}
     before = dict.fromkeys(range(len(groups)), 0)
@@ -105,14 +105,14 @@ def leading_to_each(followers: Followers) -> Iterator[tuple[str, int]]:
 
 def connected(pairs: Iterable[tuple[str, str]], followers: Followers) -> set[tuple[str, str]]:
     """Return those of the pairs of which a path leads from the first node to the second."""
-    places = {node: place for place, node in enumerate(followers)}
-    asked: dict[str, set[str]] = {}
+    places = {node: position for position, node in enumerate(followers)}
+    firsts_of: dict[str, set[str]] = {}
     for first, second in pairs:
-        asked.setdefault(second, set()).add(first)
+        firsts_of.setdefault(second, set()).add(first)
     return {
         (first, second)
-        for second, leading in (leading_to_each(followers) if asked else ())
-        for first in asked.get(second, ())
+        for second, leading in (leading_to_each(followers) if firsts_of else ())
+        for first in firsts_of.get(second, ())
         if leading >> places[first] & 1
     }
 
@@ -151,7 +151,7 @@ class Order:
     """
 
     def __init__(self, followers: Followers) -> None:
-        self._places = {node: place for place, node in enumerate(followers)}
+        self._places = {node: position for position, node in enumerate(followers)}
         self.ahead, last_first = _without_loops(followers)
         # Each edge leads to a deeper node, so that a search for some nodes ends at their depth.
         self._depths = dict.fromkeys(followers, 0)

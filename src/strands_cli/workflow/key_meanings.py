@@ -64,11 +64,11 @@ def advice_on(key: str) -> str | None:
 _SURELY_MEANT = 0.8
 
 
-def meant_key(key: str, known: Set[str], holder: Mapping[str, Any]) -> str | None:
+def meant_key(key: str, known_keys: Set[str], holder: Mapping[str, Any]) -> str | None:
     """Return the known key that a mistyped one means; of equally close ones, one that its mapping does not have."""
-    if synonym := next((meant for meant in SYNONYMS.get(key.lower(), ()) if meant in known - holder.keys()), None):
+    if synonym := next((meant for meant in SYNONYMS.get(key.lower(), ()) if meant in known_keys - holder.keys()), None):
         return synonym
-    close, absent = did_you_mean(key, sorted(known)), did_you_mean(key, sorted(known - holder.keys()))
+    close, absent = did_you_mean(key, sorted(known_keys)), did_you_mean(key, sorted(known_keys - holder.keys()))
     return (
         absent
         if absent is not None and close is not None and _likeness(key, absent) >= _likeness(key, close)
@@ -88,10 +88,10 @@ def meant_at(key: str, model: type[FormatModel], loc: Loc, holder: Mapping[str, 
     return None if section_of(key, model, loc) else meant
 
 
-def _likeness(word: str, known: str) -> float:
+def _likeness(word: str, known_word: str) -> float:
     from difflib import SequenceMatcher
 
-    return round(SequenceMatcher(None, known, word).ratio(), 1)
+    return round(SequenceMatcher(None, known_word, word).ratio(), 1)
 
 
 def meant_pattern(pattern: Any) -> str | None:
@@ -144,27 +144,30 @@ def _is_section(model: type[FormatModel], loc: Loc) -> bool:
 
 def _unions(places: list[Any]) -> list[Any]:
     unions = (typing.Union, types.UnionType)
-    parts = [typing.get_args(place) if typing.get_origin(place) in unions else (place,) for place in places]
+    parts = [
+        typing.get_args(annotation) if typing.get_origin(annotation) in unions else (annotation,)
+        for annotation in places
+    ]
     return [part for group in parts for part in group]
 
 
 @lru_cache(maxsize=4096)
 def keys_at(model: type[FormatModel], loc: Loc) -> frozenset[str]:
     """Return the keys of the object at a location, by walking the models."""
-    parts = [part for place in places_at(model, loc) for part in _parts_of(place)]
+    parts = [part for annotation in places_at(model, loc) for part in _parts_of(annotation)]
     return frozenset(field.alias or name for part in parts for name, field in part.model_fields.items())
 
 
 def holds_names(model: type[FormatModel], loc: Loc) -> bool:
     """Return whether the object at a location maps names that its author chooses."""
-    return any(typing.get_origin(place) in (dict, Mapping) for place in places_at(model, loc))
+    return any(typing.get_origin(annotation) in (dict, Mapping) for annotation in places_at(model, loc))
 
 
 def places_at(model: type[FormatModel], loc: Loc) -> list[Any]:
     """Return the types of a location."""
     places: list[Any] = [model]
     for token in loc:
-        places = [inner for place in places for inner in _children(place, token)]
+        places = [inner for annotation in places for inner in _children(annotation, token)]
     return places
 
 

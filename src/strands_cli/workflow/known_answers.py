@@ -51,8 +51,8 @@ class KnownAnswers:
 
     def of(self, key: str) -> tuple[tuple[str, ...], bool]:
         """Return the words for a gate, and whether no other answer is accepted."""
-        place = _unnumbered(key.rpartition("/")[2])
-        return self._words.get(place) or self._words.get(_NUMBER.sub(".N", place)) or ((), False)
+        tail = _unnumbered(key.rpartition("/")[2])
+        return self._words.get(tail) or self._words.get(_NUMBER.sub(".N", tail)) or ((), False)
 
 
 def _unnumbered(key: str) -> str:
@@ -91,14 +91,14 @@ def _uses(
 ) -> Iterator[_Use]:
     for step in placed:
         for site in step.sites():
-            yield from (_Use(*found, at=step.key) for found in _found(templates, site.text))
+            yield from (_Use(*fields, at=step.key) for fields in _found(templates, site.text))
     for edge in pattern.edges():
         found_in = _found(templates, edge.label, is_condition=True) if edge.label else ()
-        yield from (_Use(*found, at=edge.before, is_edge=True) for found in found_in)
+        yield from (_Use(*fields, at=edge.before, is_edge=True) for fields in found_in)
     ends = [site.text for site in pattern.templates() if not site.is_condition]
     ends += [text for artifact in outputs.artifacts for text in (artifact.path, artifact.from_)]
     for text in ends:
-        yield from (_Use(*found) for found in _found(templates, text))
+        yield from (_Use(*fields) for fields in _found(templates, text))
 
 
 def _found(templates: Templates, text: str, *, is_condition: bool = False) -> Iterator[tuple[Path, str]]:

@@ -96,14 +96,14 @@ def translated(document: Document, stored: int | None = None) -> tuple[Document,
     try:
         made = _translation(part, document)
     except StrandsCliError as error:
-        found = error.findings or (Finding(PART_BROKEN, error.message, None, error.fix),)
-        error.findings = tuple(replace(finding, where=document.where(where)) for finding in found)
+        error_findings = error.findings or (Finding(PART_BROKEN, error.message, None, error.fix),)
+        error.findings = tuple(replace(finding, where=document.where(where)) for finding in error_findings)
         raise
     findings = tuple(_finding(part, problem, document) for problem in made.problems)
     moved = {new: old for new, old in made.places.items() if new != old}
     # One that is moved to where another one was has that one's place, and all below it.
     at_once = {new: document.positions[old] for new, old in moved.items() if old in document.positions and old in moved}
-    positions = {place: at for place, at in document.positions.items() if place not in moved}
+    positions = {pointer: at for pointer, at in document.positions.items() if pointer not in moved}
     aliases = {**document.aliases, **{new: old for new, old in moved.items() if new not in at_once}}
     value = dict(made.value)
     return replace(document, value=value, positions={**positions, **at_once}, aliases=aliases, written={}), findings
@@ -196,7 +196,7 @@ def _unlike_yaml(value: object, above: list[int]) -> str | None:
         if wrong := [key for key in inner if not isinstance(key, str)]:
             return f"the key {wrong[0]!r}"
         inner = list(value.values())
-    return next((fault for one in inner if (fault := _unlike_yaml(one, [*above, id(value)]))), None)
+    return next((fault for item in inner if (fault := _unlike_yaml(item, [*above, id(value)]))), None)
 
 
 def _finding(part: Part, problem: FormatProblem, document: Document) -> Finding:
@@ -262,8 +262,10 @@ def with_texts_as_written(spec: WorkflowSpec, document: Document) -> WorkflowSpe
         for section, part in (("required", inputs.required), ("optional", inputs.optional))
     }
     texts = {name for name, input_spec in inputs.declared().items() if input_spec.type == "string"}
-    found = {name: document.text_at(f"/inputs/values/{escape(name)}") for name in inputs.values if name in texts}
-    update["values"] = {**inputs.values, **{name: text for name, text in found.items() if text is not None}}
+    written_texts = {
+        name: document.text_at(f"/inputs/values/{escape(name)}") for name in inputs.values if name in texts
+    }
+    update["values"] = {**inputs.values, **{name: text for name, text in written_texts.items() if text is not None}}
     return spec.model_copy(update={"inputs": inputs.model_copy(update=update)})
 
 
@@ -447,10 +449,10 @@ def _at(value: Any, pointer: str) -> Any:
     return value
 
 
-def _until_many(found: Iterator[Finding], document: Document) -> Iterator[Finding]:
+def _until_many(findings: Iterator[Finding], document: Document) -> Iterator[Finding]:
     """Yield findings until there are very many errors among them."""
     errors = 0
-    for finding in found:
+    for finding in findings:
         yield finding
         errors += finding.severity == "error"
         if errors == MOST_ERRORS:
@@ -480,7 +482,7 @@ def _other_file(document: Document) -> Finding | None:
 
 def _are_tests(value: Any) -> bool:
     """Return whether a value is a list of tests of an agent."""
-    return isinstance(value, list) and any(isinstance(one, dict) and "expect" in one for one in value)
+    return isinstance(value, list) and any(isinstance(item, dict) and "expect" in item for item in value)
 
 
 def names_files(spec: WorkflowSpec) -> bool:

@@ -126,11 +126,11 @@ class WorkflowSpec(FormatModel):
 
         described = {name for part in inputs_in(self.schema_of_inputs or {}) for name in part}
         others = {*self.inputs.declared(), *self.inputs.values} - described
-        given = {name: value for name, value in inputs.items() if value is not None and name not in others}
+        values = {name: value for name, value in inputs.items() if value is not None and name not in others}
         declared = self.inputs.declared()
         return {
             name: coerce(declared[name].type, value) if isinstance(value, str) and name in declared else value
-            for name, value in given.items()
+            for name, value in values.items()
         }
 
     def folder_of_servers(self, folder: Path) -> Path:
@@ -190,7 +190,11 @@ class Repairs:
                 pointer = old + pointer[len(new) :]
                 passed.append(pointer)
         is_untrue = finding.code in self.untrue or pointer in self.filled
-        if is_untrue or any(one == place or one.startswith(f"{place}/") for place in self.absent for one in passed):
+        if is_untrue or any(
+            passed_pointer == absent_pointer or passed_pointer.startswith(f"{absent_pointer}/")
+            for absent_pointer in self.absent
+            for passed_pointer in passed
+        ):
             return None
         return replace(finding, where=replace(where, pointer=pointer))
 
@@ -241,21 +245,21 @@ class Loaded:
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a node: in the workflow, or in the file that `$ref` names."""
-        document, place = self._written(pointer)
-        return document.where(place, key=key)
+        document, written_pointer = self._written(pointer)
+        return document.where(written_pointer, key=key)
 
     def where_in_text(self, pointer: str, line: int | None) -> Where:
         """Return the place of a line of a text, as `where`."""
-        document, place = self._written(pointer)
-        return document.where_in_text(place, line)
+        document, written_pointer = self._written(pointer)
+        return document.where_in_text(written_pointer, line)
 
     def _written(self, pointer: str) -> tuple[Document, str]:
-        place = pointer if self.origins else ""
-        while place:
-            if place in self.origins:
-                document, prefix = self.origins[place]
-                return document, prefix + pointer[len(place) :]
-            place = place.rpartition("/")[0]
+        ancestor = pointer if self.origins else ""
+        while ancestor:
+            if ancestor in self.origins:
+                document, prefix = self.origins[ancestor]
+                return document, prefix + pointer[len(ancestor) :]
+            ancestor = ancestor.rpartition("/")[0]
         return self.document, pointer
 
 
@@ -275,8 +279,10 @@ def with_declared_inputs(spec: WorkflowSpec) -> WorkflowSpec:
     from strands_cli.workflow.agent_sections import inputs_in  # most workflows have no such schema
 
     schema = spec.schema_of_inputs or {}
-    known = {*spec.inputs.declared(), *spec.inputs.values}
-    needed, optional = ({name: one for name, one in part.items() if name not in known} for part in inputs_in(schema))
+    known_names = {*spec.inputs.declared(), *spec.inputs.values}
+    needed, optional = (
+        {name: input_spec for name, input_spec in part.items() if name not in known_names} for part in inputs_in(schema)
+    )
     update = {"required": {**spec.inputs.required, **needed}, "optional": {**spec.inputs.optional, **optional}}
     return spec.model_copy(update={"inputs": spec.inputs.model_copy(update=update)})
 
@@ -320,7 +326,7 @@ def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
         return spec
 
     def whole(text: str) -> str:
-        return _REFERENCE.sub(lambda found: f"${{{_PREFIX}{found[1]}}}" if found[1] in names else found[0], text)
+        return _REFERENCE.sub(lambda match: f"${{{_PREFIX}{match[1]}}}" if match[1] in names else match[0], text)
 
     servers = [_server(server, whole) for server in spec.tools.mcp]
     executors = [_executor(executor, whole) for executor in spec.tools.http_executors]
@@ -347,7 +353,7 @@ def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
 
 def _sent_as_written(text: str, pointer: str, declared: Container[str], loaded: Loaded) -> Iterator[Finding]:
     """Yield an error for a text that looks like a reference to a secret and is none."""
-    written = (found[1] or found[2] for found in _OTHER_FORMS.finditer(text))
+    written = (match[1] or match[2] for match in _OTHER_FORMS.finditer(text))
     for name in dict.fromkeys(name for name in written if name in declared):
         message = f"this is sent as it is written: it names the secret '{name}' in another form than `${{NAME}}`"
         yield Finding(UNKNOWN_SECRET, message, loaded.where(pointer), f"write ${{{name}}}")
@@ -357,7 +363,7 @@ def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> 
     plain = name.removeprefix(_PREFIX)
     message = f"${{{name}}} names no secret: `env.secrets` does not have '{plain}'"
     fix: str | None = "write ${NAME}, the name of a secret of `env.secrets`"
-    if named := next((one.name for one in spec.env.secrets if one.key == plain), None):
+    if named := next((secret.name for secret in spec.env.secrets if secret.key == plain), None):
         fix = f"write ${{{named}}}: `{plain}` is its name at its source"
     elif _NAME.fullmatch(plain):
         fix = suggest(plain, _declared(spec), f"declare it: env: {{secrets: [{{key: {plain}}}]}}")

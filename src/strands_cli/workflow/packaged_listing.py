@@ -61,13 +61,13 @@ def located(source: str | Path, *kinds: PackagedKind) -> tuple[str | Path, FileS
 
     if not is_packaged_name(name):
         return source, None
-    found = _first(name, kinds or ("workflow",))
-    if isinstance(found, Finding):
+    file = _first(name, kinds or ("workflow",))
+    if isinstance(file, Finding):
         if Path(name).parent.is_dir() and not is_installed(name):  # a mistyped path
             return source, None
-        finding = replace(found, message=f"there is no file {name!r}, and {found.message}")
+        finding = replace(file, message=f"there is no file {name!r}, and {file.message}")
         raise UsageError(finding.message, findings=[finding])
-    return found.path, FileSnapshot(Path(found.path).parent, packaged=found.ref)
+    return file.path, FileSnapshot(Path(file.path).parent, packaged=file.ref)
 
 
 def _first(name: str, kinds: tuple[PackagedKind, ...]) -> PackagedFile | Finding:
@@ -85,8 +85,8 @@ def packaged_file(name: str, where: Where, snapshot: FileSnapshot, kind: Package
         return Finding(FILE_NOT_READ, f"'{name}' is not read here", where, severity="warning")
     from strands_cli.catalog.packaged_files import find_packaged
 
-    found = find_packaged(name.removeprefix(PACKAGE), kind)
-    return replace(found, where=where) if isinstance(found, Finding) else Path(found.path)
+    file = find_packaged(name.removeprefix(PACKAGE), kind)
+    return replace(file, where=where) if isinstance(file, Finding) else Path(file.path)
 
 
 # The front matter begins the file.
@@ -132,14 +132,14 @@ def list_packaged(path: Sequence[str] | None = None) -> tuple[tuple[Listed, ...]
     """
     folders, faults = scan_packaged(path)
     findings = list(faults)
-    found: dict[tuple[PackagedKind, str], Listed] = {}
+    listing: dict[tuple[PackagedKind, str], Listed] = {}
     for folder in folders:
         files, faults = files_in(folder)
         findings += faults
         for file in files:
-            for one in _listed(file, findings):
-                found.setdefault((file.kind, file.path), one)
-    ordered = sorted(found.values(), key=lambda one: (one.file.ref, one.file.kind))
+            for entry in _listed(file, findings):
+                listing.setdefault((file.kind, file.path), entry)
+    ordered = sorted(listing.values(), key=lambda entry: (entry.file.ref, entry.file.kind))
     return tuple(ordered), tuple(dict.fromkeys(findings))
 
 

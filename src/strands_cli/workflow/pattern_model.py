@@ -41,8 +41,8 @@ class Items:
 
     def at(self, index: int) -> Any:
         """Return the names of an item by its place, which may count from the end."""
-        place = index + (self.count or 0) if index < 0 else index
-        return self.own[place] if 0 <= place < len(self.own) else self.each
+        position = index + (self.count or 0) if index < 0 else index
+        return self.own[position] if 0 <= position < len(self.own) else self.each
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,53 +134,55 @@ class Problem:
 
 def problem_of(path: Path, scope: Scope) -> Problem | None:
     """Follow a path whose first name the scope has; return the problem where it does not exist."""
-    place: Any = scope
+    node: Any = scope
     for position, part in enumerate(path):
-        if isinstance(place, (Unnamed, Text, Output)) or (part == "*" and not isinstance(place, Items)):
+        if isinstance(node, (Unnamed, Text, Output)) or (part == "*" and not isinstance(node, Items)):
             return None
-        if isinstance(place, Items):
+        if isinstance(node, Items):
             if part == "*":
-                place = place.each
+                node = node.each
                 continue
             if not isinstance(part, int):
                 return Problem(f"`{spoken_path(path[:position])}` is a list, which has no `{part}`", str(part), ())
-            if place.count is not None and not -place.count <= part < place.count:
-                return Problem(_beyond(path[: position + 1], place.count), str(part), ())
-            place = place.at(part)
-        elif part in place:
-            place = place[part]
+            if node.count is not None and not -node.count <= part < node.count:
+                return Problem(_beyond(path[: position + 1], node.count), str(part), ())
+            node = node.at(part)
+        elif part in node:
+            node = node[part]
         else:
-            return _absent(path, position, place)
+            return _absent(path, position, node)
     return None
 
 
 def answer_in(path: Path, scope: Scope) -> tuple[int, Text | Output] | None:
     """Return the answer that a path leads into, and how many parts lead to it."""
-    place: Any = scope
+    node: Any = scope
     for position, part in enumerate(path):
-        if isinstance(place, (Text, Output)):
-            return position, place
-        if isinstance(place, Items):
-            place = place.at(part) if isinstance(part, int) else place.each if part == "*" else None
+        if isinstance(node, (Text, Output)):
+            return position, node
+        if isinstance(node, Items):
+            node = node.at(part) if isinstance(part, int) else node.each if part == "*" else None
         else:
-            place = place.get(part) if isinstance(place, Mapping) else None
+            node = node.get(part) if isinstance(node, Mapping) else None
     return None
 
 
-def _absent(path: Path, position: int, place: Mapping[str, Any]) -> Problem:
+def _absent(path: Path, position: int, node: Mapping[str, Any]) -> Problem:
     owner, part = spoken_path(path[:position]), str(path[position])
-    known = tuple(sorted(place))
-    if isinstance(place, Answered):
-        return Problem(f"`{owner}` has `{part}` only where the model answers with it", part, known, is_certain=False)
-    return Problem(f"`{owner}` has no `{part}`", part, known)
+    known_names = tuple(sorted(node))
+    if isinstance(node, Answered):
+        return Problem(
+            f"`{owner}` has `{part}` only where the model answers with it", part, known_names, is_certain=False
+        )
+    return Problem(f"`{owner}` has no `{part}`", part, known_names)
 
 
 def is_result(path: Path, scope: Scope) -> bool:
     """Return whether a path names a whole result of a step."""
-    place: Any = scope
+    node: Any = scope
     for part in path:
-        place = place.each if isinstance(place, Items) else place.get(part) if isinstance(place, Mapping) else None
-    return isinstance(place, Mapping) and "response" in place
+        node = node.each if isinstance(node, Items) else node.get(part) if isinstance(node, Mapping) else None
+    return isinstance(node, Mapping) and "response" in node
 
 
 def _beyond(path: Path, count: int) -> str:
@@ -282,13 +284,13 @@ def strings_in(value: Any, pointer: str, scope: Scope) -> Iterator[Site]:
     """Yield every text in a JSON value as a template."""
     waiting = [(pointer, value)]
     while waiting:
-        place, one = waiting.pop()
-        if isinstance(one, str):
-            yield Site(place, one, scope)
-        elif isinstance(one, Mapping):
-            waiting += [(f"{place}/{escape(key)}", item) for key, item in one.items()][::-1]
-        elif isinstance(one, (list, tuple)):
-            waiting += [(f"{place}/{index}", item) for index, item in enumerate(one)][::-1]
+        pointer, value = waiting.pop()
+        if isinstance(value, str):
+            yield Site(pointer, value, scope)
+        elif isinstance(value, Mapping):
+            waiting += [(f"{pointer}/{escape(key)}", item) for key, item in value.items()][::-1]
+        elif isinstance(value, (list, tuple)):
+            waiting += [(f"{pointer}/{index}", item) for index, item in enumerate(value)][::-1]
 
 
 def steps_in_order(key: str, pointer: str, steps: Sequence[Step], scope: Scope | None = None) -> Iterator[PlacedStep]:
@@ -298,13 +300,13 @@ def steps_in_order(key: str, pointer: str, steps: Sequence[Step], scope: Scope |
         key: The beginning of the keys, before the step's number.
         pointer: JSON pointer of the list.
     """
-    seen: dict[str, Any] = dict(scope or {})
+    scope_so_far: dict[str, Any] = dict(scope or {})
     done = results_of(steps)
     for index, step in enumerate(steps):
         before = {"last_response": last_of_steps(steps[index - 1 : index])} if index else {}
-        names = {**seen, "steps": Items(STEP, index, done), **before}
+        names = {**scope_so_far, "steps": Items(STEP, index, done), **before}
         yield PlacedStep(f"{key}.{index}", f"{pointer}/{index}", step, names, follows=index > 0)
-        seen |= gate_scope([step])
+        scope_so_far |= gate_scope([step])
 
 
 def result_of(step: Step) -> Scope:
@@ -462,9 +464,9 @@ class PatternModel(FormatModel):
             if edge.before in placed and edge.after in placed:
                 followers[edge.before].append(edge.after)
         steps_of: dict[str, int] = {}
-        for place, key in enumerate(placed):
+        for position, key in enumerate(placed):
             if key in agents:
-                steps_of[agents[key]] = steps_of.get(agents[key], 0) | 1 << place
+                steps_of[agents[key]] = steps_of.get(agents[key], 0) | 1 << position
         again = {
             key for key, leading in leading_to_each(followers) if key in agents and leading & steps_of[agents[key]]
         }

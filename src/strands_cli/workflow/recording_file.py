@@ -56,10 +56,10 @@ def same_request(recorded: str, actual: str) -> bool:
 
     A recorded text that ends in `...` needs to match only as far as it goes.
     """
-    wanted, found = " ".join(recorded.split()), " ".join(actual.split())
-    if wanted.endswith("..."):
-        return found.startswith(wanted[:-3].rstrip())
-    return wanted == found
+    recorded_text, actual_text = " ".join(recorded.split()), " ".join(actual.split())
+    if recorded_text.endswith("..."):
+        return actual_text.startswith(recorded_text[:-3].rstrip())
+    return recorded_text == actual_text
 
 
 def load_recording(document: Document) -> tuple[Recording | None, list[Finding]]:
@@ -102,8 +102,8 @@ class _Reader:
             self._report(pointer, "a turn has `text`, `calls` or both")
             return RecordedTurn()
         for unknown in [key for key in turn if key not in _TURN_KEYS]:
-            known = ", ".join(_TURN_KEYS)
-            self._report(f"{pointer}/{escape(unknown)}", f"a turn has no key {unknown!r}; it has {known}")
+            key_names = ", ".join(_TURN_KEYS)
+            self._report(f"{pointer}/{escape(unknown)}", f"a turn has no key {unknown!r}; it has {key_names}")
         for name in ("text", "when", "stop_reason"):
             if turn.get(name) is not None and not isinstance(turn[name], str):
                 self._report(f"{pointer}/{name}", f"`{name}` is a text; put it in quotes")

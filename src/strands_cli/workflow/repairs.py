@@ -189,21 +189,21 @@ class _Repair:
 
     def newly_seen(self, errors: list[Any]) -> list[Any]:
         """Return the errors in values that could not be looked at before their keys, or their pattern, were known."""
-        found = []
+        new_errors = []
         for error in errors:
             pointer, _ = pointer_of(error["loc"], self.value)
-            place = (pointer, error["type"])
+            error_key = (pointer, error["type"])
             ours = self.replaced - set(self.renamed.values())
-            is_new = place not in self.seen and not _is_below(pointer, ours)
+            is_new = error_key not in self.seen and not _is_below(pointer, ours)
             if is_new and _is_below(pointer, {*self.renamed, *self.revealed}):
-                found.append(error)
-            self.seen.add(place)
-        return found
+                new_errors.append(error)
+            self.seen.add(error_key)
+        return new_errors
 
     def done(self) -> Repairs:
         """Return the repairs."""
         absent = frozenset(self.replaced - set(self.renamed.values()))
-        parts = [codes for part, codes in _UNTRUE.items() if any(re.fullmatch(part, place) for place in absent)]
+        parts = [codes for part, codes in _UNTRUE.items() if any(re.fullmatch(part, pointer) for pointer in absent)]
         untrue = frozenset(code for codes in parts for code in codes)
         return Repairs(absent, frozenset(self.filled), untrue, self.renamed)
 
@@ -220,8 +220,8 @@ class _Repair:
         ):
             return
         elif error["type"] == "literal_error" and (only := _only_word(error)):
-            place, key = _split(pointer)
-            value_at(self.value, place)[key] = only
+            parent, key = _split(pointer)
+            value_at(self.value, parent)[key] = only
             if not (isinstance(error["input"], str) and did_you_mean(error["input"], [only])):
                 self.replaced.add(pointer)
         elif error["type"] == "empty_list":
@@ -240,8 +240,8 @@ class _Repair:
 
     def _list(self, pointer: str) -> bool:
         """Read one text, or a mapping of mappings, as the required list."""
-        place, key = _split(pointer)
-        holder, value = value_at(self.value, place), value_at(self.value, pointer)
+        parent, key = _split(pointer)
+        holder, value = value_at(self.value, parent), value_at(self.value, pointer)
         is_item = isinstance(value, dict) and (key in _LISTS_OF_MAPPINGS or value.keys() & {*STEP_WORDS})
         if isinstance(value, str) or (is_item and not all(isinstance(item, dict) for item in value.values())):
             items: dict[str, Any] = {"": value}
@@ -267,9 +267,9 @@ class _Repair:
 
     def _mapping(self, pointer: str) -> bool:
         """Read a list as the required mapping: of parts that have their names in them, or of names."""
-        place, key = _split(pointer)
-        value, holder = value_at(self.value, pointer), value_at(self.value, place)
-        if (word := self._only_part(place, key, value)) is not None:
+        parent, key = _split(pointer)
+        value, holder = value_at(self.value, pointer), value_at(self.value, parent)
+        if (word := self._only_part(parent, key, value)) is not None:
             holder[int(key) if isinstance(holder, list) else key] = {word: value}
             self.renamed[f"{pointer}/{word}"] = pointer
             return True
@@ -287,18 +287,18 @@ class _Repair:
             self.renamed[f"{section}/{escape(name)}"] = f"{pointer}/{index}"
         return True
 
-    def _only_part(self, place: str, key: str, value: Any) -> str | None:
+    def _only_part(self, parent: str, key: str, value: Any) -> str | None:
         """Return the key of a mapping whose value is written in place of the whole: the agent, or the steps."""
         if isinstance(value, str) and (key in _ROLES or value in self._agents()):
-            return "agent" if place.startswith("/pattern/config") else None
-        return "then" if isinstance(value, list) and place == "/pattern/config/routes" else None
+            return "agent" if parent.startswith("/pattern/config") else None
+        return "then" if isinstance(value, list) and parent == "/pattern/config/routes" else None
 
-    def _rename(self, pointer: str, key: str, loc: Loc, known: frozenset[str] = frozenset()) -> None:
+    def _rename(self, pointer: str, key: str, loc: Loc, known_keys: frozenset[str] = frozenset()) -> None:
         """Give a key its right name or its right place, or remove one that means nothing."""
         holder = value_at(self.value, pointer)
         if key not in holder:
             return
-        meant = meant_key(key, known, holder) if known else meant_at(key, WorkflowSpec, loc, holder)
+        meant = meant_key(key, known_keys, holder) if known_keys else meant_at(key, WorkflowSpec, loc, holder)
         value = holder.pop(key)
         written = f"{pointer}/{escape(key)}"
         self.replaced.add(written)
@@ -331,11 +331,11 @@ class _Repair:
             self.revealed.add(pointer)
             return True
         form = _form_of(step, has_agents=bool(self._agents()))
-        given = (
+        fields = (
             {"type": "hitl", "prompt": "-", **step} if form == "type" else {form: self._fitting_value(form, "", None)}
         )
-        self.replaced |= {f"{pointer}/{word}" for word in given.keys() - step.keys()}
-        step.update(given)
+        self.replaced |= {f"{pointer}/{word}" for word in fields.keys() - step.keys()}
+        step.update(fields)
         return True
 
     def _replace(self, pointer: str) -> None:
@@ -345,15 +345,15 @@ class _Repair:
         if not pointer:
             return
         self.replaced.add(pointer)
-        place, key = _split(pointer)
-        holder, section = value_at(self.value, place), place.rpartition("/")[2]
+        parent, key = _split(pointer)
+        holder, section = value_at(self.value, parent), parent.rpartition("/")[2]
         if isinstance(holder, list):
             if not _has_id(holder[int(key)]):
                 self.replaced.add(f"{pointer}/id")
             holder[int(key)] = self._fitting_value(section.removesuffix("s"), section, holder[int(key)])
             return
-        if place:  # a part that the document itself lacks, beside this, is a finding
-            self.filled.add(place)
+        if parent:  # a part that the document itself lacks, beside this, is a finding
+            self.filled.add(parent)
         if (fitting := self._fitting_value(key, section, holder.get(key))) is not None:
             holder[key] = fitting
         else:
@@ -416,7 +416,7 @@ def _split(pointer: str) -> tuple[str, str]:
 
 
 def _is_below(pointer: str, places: set[str]) -> bool:
-    return any(pointer == place or pointer.startswith(f"{place}/") for place in places)
+    return any(pointer == parent or pointer.startswith(f"{parent}/") for parent in places)
 
 
 def _named_parts(items: list[Any], *, of_texts: bool) -> dict[str, Any] | None:

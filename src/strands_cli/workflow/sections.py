@@ -111,8 +111,8 @@ class FormatModel(BaseModel):
                 raise PydanticCustomError("unknown_key", "{key}", {"key": name})
             if name in cls.restricting and value.get(name, ()) is None:
                 raise PydanticCustomError("empty_list", "{key}", {"key": name})
-        known = {field.alias or name for name, field in cls.model_fields.items()}
-        return {key: item for key, item in value.items() if item is not None or key not in known}
+        known_keys = {field.alias or name for name, field in cls.model_fields.items()}
+        return {key: item for key, item in value.items() if item is not None or key not in known_keys}
 
 
 # How a value is read as one of the six type words of inputs.
@@ -273,10 +273,10 @@ class InputSpec(FormatModel):
         Raises:
             ValueError: The value cannot be read as the type, or `enum` does not list it.
         """
-        found = coerce(self.type, value)
-        if self.enum is None or found in self.enum:
-            return found
-        hint = suggest(str(found), map(str, self.enum))
+        result = coerce(self.type, value)
+        if self.enum is None or result in self.enum:
+            return result
+        hint = suggest(str(result), map(str, self.enum))
         allowed = ", ".join(map(repr, self.enum))
         raise ValueError(f"{value!r} is not one of {allowed}" + (f"; {hint}" if hint else ""))
 

@@ -50,7 +50,7 @@ def named_file(
         path = (beside / name).resolve()
     except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
         return Finding(BAD_PATH, f"{name!r} is not a usable path: {error}", where, "name a file or a folder")
-    is_stored = any(stored_name(one) in snapshot.texts for one in (path, path / ENTRY))
+    is_stored = any(stored_name(candidate) in snapshot.texts for candidate in (path, path / ENTRY))
     if is_stored or path.is_relative_to(own):
         return path
     if snapshot.packaged:
@@ -143,9 +143,9 @@ class _Reader:
     def _stored(self, root: Path) -> dict[str, str] | None:
         """Return the texts that a run has stored; None for a new run."""
         texts = {
-            Path(place).relative_to(root).as_posix(): text
-            for place, text in self.snapshot.texts.items()
-            if Path(place).is_relative_to(root)
+            Path(stored_path).relative_to(root).as_posix(): text
+            for stored_path, text in self.snapshot.texts.items()
+            if Path(stored_path).is_relative_to(root)
         }
         return _in_order(texts) if ENTRY in texts else None
 

@@ -231,7 +231,7 @@ class GateStep(FormatModel):
     def expand(cls, value: Any) -> Any:
         """Read a time of 0 as none."""
         if isinstance(value, dict) and value.get("timeout_seconds") == 0 and value["timeout_seconds"] is not False:
-            return {name: one for name, one in value.items() if name != "timeout_seconds"}
+            return {name: item for name, item in value.items() if name != "timeout_seconds"}
         return value
 
 

@@ -89,8 +89,8 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
         pointer, is_exact = pointer_of(error["loc"], root)
         if error["type"] == "missing" and (pointer, error["loc"][-1]) in meant:
             continue  # the unknown key beside it is a finding
-        what = error["loc"][-1] if error["type"] == "missing" else is_exact
-        mistake = joined.setdefault((pointer, what), _Mistake(at + pointer, error["loc"], error))
+        detail = error["loc"][-1] if error["type"] == "missing" else is_exact
+        mistake = joined.setdefault((pointer, detail), _Mistake(at + pointer, error["loc"], error))
         mistake.expected += [word for word in _expected(error) if word not in mistake.expected]
     for mistake in joined.values():
         finding = _finding(mistake, model, document)
@@ -113,10 +113,10 @@ def few_of(errors: list[Any]) -> tuple[list[Any], int]:
     shown: list[Any] = []
     by_kind, by_place = Counter[str](), Counter[tuple[str, Loc]]()
     for error in errors:
-        place = (error["type"], error["loc"][:-1])
+        group = (error["type"], error["loc"][:-1])
         by_kind[error["type"]] += 1
-        by_place[place] += 1
-        if by_place[place] <= MOST_IN_PLACE and by_kind[error["type"]] <= MOST_OF_KIND:
+        by_place[group] += 1
+        if by_place[group] <= MOST_IN_PLACE and by_kind[error["type"]] <= MOST_OF_KIND:
             shown.append(error)
     return shown, len(errors) - len(shown)
 
@@ -202,8 +202,8 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
 
 def _missing(key: str, pointer: str, document: Document) -> Finding:
     is_empty = value_at(document.value, pointer) is None
-    place = "the document" if not pointer else f"`{spoken(pointer)}`"
-    message = f"{place} has no value" if is_empty else f"{place} has no `{key}`"
+    owner = "the document" if not pointer else f"`{spoken(pointer)}`"
+    message = f"{owner} has no value" if is_empty else f"{owner} has no `{key}`"
     fix = f"write a value behind `{key}:`" if is_empty else f"add `{key}:`"
     fix = VERSIONS if key == "version" and pointer in ("", "/version") else fix
     return Finding(MISSING_KEY, message, document.where(pointer), fix)
@@ -229,7 +229,7 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
     elif close is None and (section := section_of(key, model, loc)):
         fix = f"write it under `{'.'.join(map(str, section))}:`"
         if section[0] == "pattern" and "pattern" not in value_at(document.value, parent):
-            kinds = [kind for kind, one in PATTERNS.items() if key in _config_keys(one)]
+            kinds = [kind for kind, pattern in PATTERNS.items() if key in _config_keys(pattern)]
             one_kind = f"write `pattern: {{type: {kinds[0]}, config: {{{key}: ...}}}}`" if len(kinds) == 1 else None
             fix = one_kind or f"{fix}, with `pattern.type` beside that"
     return Finding(UNKNOWN_KEY, f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
@@ -255,8 +255,8 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
     if mistake.loc[-1:] == ("pattern",):
         name, meant = value.get("type"), meant_pattern(value)
         if typo := mistyped_type(value):
-            place = document.where(f"{mistake.pointer}/{escape(typo)}", key=True)
-            return Finding(UNKNOWN_KEY, f"`{typo}` is not a key of `pattern`", place, "did you mean `type`?")
+            key_place = document.where(f"{mistake.pointer}/{escape(typo)}", key=True)
+            return Finding(UNKNOWN_KEY, f"`{typo}` is not a key of `pattern`", key_place, "did you mean `type`?")
         if name is None:
             fix = f"add `type: {meant}`" if meant else f"one of {', '.join(PATTERNS.installed())}"
             return Finding(MISSING_KEY, "`pattern` has no `type`", where, fix)
@@ -265,8 +265,8 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
     for key in value:
         close = did_you_mean(str(key), STEP_WORDS)
         if close:
-            place = document.where(f"{mistake.pointer}/{escape(key)}", key=True)
-            return Finding(STEP_FORM, STEP_FORMS, place, f"did you mean `{close}` for `{key}`?")
+            key_place = document.where(f"{mistake.pointer}/{escape(key)}", key=True)
+            return Finding(STEP_FORM, STEP_FORMS, key_place, f"did you mean `{close}` for `{key}`?")
     return Finding(STEP_FORM, STEP_FORMS, where, "add `agent: NAME`, `tool: REF` or `type: hitl`")
 
 

@@ -52,10 +52,10 @@ class Document:
         """Return how a value is written where its JSON would spell it otherwise; also of one behind an alias."""
         if not self.written:
             return None
-        place = pointer
-        while place and place not in self.aliases:
-            place = place.rpartition("/")[0]
-        return self.written.get(self.aliases[place] + pointer[len(place) :] if place else pointer)
+        ancestor = pointer
+        while ancestor and ancestor not in self.aliases:
+            ancestor = ancestor.rpartition("/")[0]
+        return self.written.get(self.aliases[ancestor] + pointer[len(ancestor) :] if ancestor else pointer)
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a node; an unknown pointer gives the place of its nearest known ancestor.
@@ -93,13 +93,13 @@ class Document:
         for _ in range(len(self.aliases) + 1):
             if pointer in self.positions:
                 break
-            place = pointer
-            while place and place not in self.positions and place not in self.aliases:
-                place = place.rpartition("/")[0]
-            if place not in self.aliases:
-                pointer, key = place, False
+            ancestor = pointer
+            while ancestor and ancestor not in self.positions and ancestor not in self.aliases:
+                ancestor = ancestor.rpartition("/")[0]
+            if ancestor not in self.aliases:
+                pointer, key = ancestor, False
                 break
-            pointer = self.aliases[place] + pointer[len(place) :]
+            pointer = self.aliases[ancestor] + pointer[len(ancestor) :]
         value = self.positions.get(pointer, (1, 1))
         at_key = self.keys.get(pointer)
         return at_key if at_key and (key or at_key[0] < value[0]) else value

@@ -63,13 +63,13 @@ def _read_bytes(name: str) -> bytes:
 def _file_in(folder: Path) -> str:
     """Return which files of a folder may be named."""
     try:
-        found = sorted(str(path) for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
+        files = sorted(str(path) for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
     except OSError:
-        found = []
-    if not found:
+        files = []
+    if not files:
         return "name a file; this folder has none in YAML"
-    more = f"; {len(found)} are there" if len(found) > 1 else ""
-    return f"name a file in it, such as {found[0]}{more}"
+    more = f"; {len(files)} are there" if len(files) > 1 else ""
+    return f"name a file in it, such as {files[0]}{more}"
 
 
 def _require_size(size: int, name: str) -> None:

@@ -79,6 +79,6 @@ def _open_bracket(lines: list[str], events: Iterable[Any]) -> tuple[str, int, in
                 opened.append(event.start_mark)
             elif isinstance(event, yaml.CollectionEndEvent):
                 opened.pop()
-    places = [(one.line + 1, one.column + 1) for one in reversed(opened)]
+    places = [(token.line + 1, token.column + 1) for token in reversed(opened)]
     brackets = [(lines[line - 1][column - 1 : column], line, column) for line, column in places]
     return next((bracket for bracket in brackets if bracket[0] in _CLOSING), None)

@@ -34,8 +34,8 @@ def described_in(text: str, file: str) -> str | None:
         return None
 
     value = parse(file, front).value
-    found = value.get("description") if isinstance(value, dict) else None
-    return " ".join(found.split())[:MAX_DESCRIPTION] or None if isinstance(found, str) else None
+    description = value.get("description") if isinstance(value, dict) else None
+    return " ".join(description.split())[:MAX_DESCRIPTION] or None if isinstance(description, str) else None
 
 
 def front_matter_of(text: str) -> str | None:
@@ -84,9 +84,9 @@ def json_as_yaml(text: str) -> str:
     return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _blank(found: re.Match[str]) -> str:
+def _blank(match: re.Match[str]) -> str:
     """Return blanks for a comment or a comma before a bracket, so that all places stay; a text as it is."""
-    return found[0] if found["text"] else re.sub(r"[^\n]", " ", found[0])
+    return match[0] if match["text"] else re.sub(r"[^\n]", " ", match[0])
 
 
 BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
@@ -422,8 +422,8 @@ def _with_quotes(file: str, text: str, error: InvalidInput, corrected: int) -> D
     quote = "'" if '"' in line[at:end] else '"'
     lines[where.line - 1] = f"{line[:at]}{quote}{line[at:end]}{quote}{line[end:]}"
     message = f"`{line[at:end]}` has no quotes, so YAML reads a mapping"
-    place = Where(file, where.line, at + 1)
-    unquoted = Finding(UNQUOTED_TEMPLATE, message, place, f"write {quote}{line[at:end]}{quote}")
+    where_unquoted = Where(file, where.line, at + 1)
+    unquoted = Finding(UNQUOTED_TEMPLATE, message, where_unquoted, f"write {quote}{line[at:end]}{quote}")
     document = parse(file, "\n".join(lines), corrected + 1)
     return replace(document, text=text, findings=(unquoted, *document.findings))
 

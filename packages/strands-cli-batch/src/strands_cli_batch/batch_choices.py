@@ -53,13 +53,13 @@ class BatchChoices:
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> BatchChoices:
         """Return the choices that a journal has."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        values = {name: value for name, value in stored.items() if name in known}
+        names = {field.name for field in dataclasses.fields(cls)}
+        values = {name: value for name, value in stored.items() if name in names}
         return cls(**{**values, "limits": tuple(values.get("limits") or ())})
 
     def changed(self, changes: Mapping[str, Any]) -> BatchChoices:
         """Return the choices with the given values over them; limits of a budget are replaced one by one."""
-        given = {name: value for name, value in changes.items() if value not in (None, ())}
-        if "budget" in given:
-            given["budget"] = {**self.budget, **given["budget"]}
-        return dataclasses.replace(self, **given)
+        changes_made = {name: value for name, value in changes.items() if value not in (None, ())}
+        if "budget" in changes_made:
+            changes_made["budget"] = {**self.budget, **changes_made["budget"]}
+        return dataclasses.replace(self, **changes_made)

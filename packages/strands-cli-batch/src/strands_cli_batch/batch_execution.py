@@ -64,11 +64,11 @@ class BatchWork:
     open_engine: OpenEngine | None = None
 
 
-def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
+def work_on(work: BatchWork, flags: BatchFlags, document: dict[str, Any]) -> int:
     """Run the rows of a batch, and report the result.
 
     Args:
-        known: Gets the known facts of the batch, for a JSON document that reports an error.
+        document: Gets the known facts of the batch, for a JSON document that reports an error.
 
     Returns:
         The exit code.
@@ -82,7 +82,7 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     tally, batch = BatchTally(), work.batch
     is_lost = False  # it goes on in this process
     progress = BatchProgress(batch.id, tally)
-    known |= {"batch": batch.id, "status": "failed"}
+    document |= {"batch": batch.id, "status": "failed"}
     may_go_on = True
     if not work.choices.engine:
         require_open_files(work.choices.at_a_time)
@@ -105,11 +105,14 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
             raise stopped_reader(work, view) from error
         finally:
             if not is_lost:
-                known |= {"status": batch.journal.get("status"), **tally_document(tally, batch.counts[1], work.choices)}
+                document |= {
+                    "status": batch.journal.get("status"),
+                    **tally_document(tally, batch.counts[1], work.choices),
+                }
                 view.notify_later(work.store.place, batch.id)
                 _report(work, tally, view, flags, may_go_on=may_go_on)
     if flags.as_json:
-        print_json(known)
+        print_json(document)
     if stopped is not None and not flags.quiet:
         say(stopped)
     return exit_code_of(tally)

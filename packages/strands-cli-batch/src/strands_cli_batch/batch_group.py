@@ -37,7 +37,7 @@ class BatchGroup(TyperGroup):
 
     def _require_workflow(self, args: list[str]) -> None:
         word, *more = args
-        rest = "".join(f" {shlex.quote(one)}" for one in more).replace("{", "{{").replace("}", "}}")
+        rest = "".join(f" {shlex.quote(argument)}" for argument in more).replace("{", "{{").replace("}", "}}")
         fix = suggest(word, self.commands, form=f"`strands batch {{}}{rest}`") if word.isalpha() else None
         if fix is not None and not os.path.lexists(word):
             raise UsageError(f"there is neither a command nor a workflow file {word!r}", fix=fix)

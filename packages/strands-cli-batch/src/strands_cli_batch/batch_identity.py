@@ -31,8 +31,8 @@ def chosen_name(rows: PlannedRows, name: str | None) -> str:
     """
     safe = safe_name(name or rows.plan.spec.name)
     if name is not None and safe != name:
-        what = "has letters a-z, digits, `-` and `_`, at most 40"
-        raise UsageError(f"--name {name!r}: a name {what}", fix=f"--name {safe}")
+        rule = "has letters a-z, digits, `-` and `_`, at most 40"
+        raise UsageError(f"--name {name!r}: a name {rule}", fix=f"--name {safe}")
     return safe
 
 
@@ -81,8 +81,8 @@ def find_batch(store: RunStore, name: str) -> str:
         )
     if (batch := PARTS.whole(name)) is not None:
         raise RunRecordError(f"{name} is a row of a batch", fix=f"name the batch: {batch}")
-    known = [LAST, *batches] if batches else []
-    fix = suggest(name, known, "see what there is: strands runs list")
+    names = [LAST, *batches] if batches else []
+    fix = suggest(name, names, "see what there is: strands runs list")
     raise RunRecordError(f"there is no batch {name!r} in {store.place}", fix=fix)
 
 

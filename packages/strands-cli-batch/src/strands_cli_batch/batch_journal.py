@@ -73,19 +73,19 @@ class RowOrder:
 
     def add(self, number: int, line: int, digest: str) -> None:
         """Add a row at the end."""
-        value, place = int(digest, 16), len(self._digests)
+        value, position = int(digest, 16), len(self._digests)
         self._numbers.append(number)
         self._lines.append(line)
         self._digests.append(value)
-        if self._first.setdefault(value, place) != place:
-            self._further.setdefault(value, []).append(place)
+        if self._first.setdefault(value, position) != position:
+            self._further.setdefault(value, []).append(position)
 
     def __len__(self) -> int:
         return len(self._digests)
 
-    def __getitem__(self, place: int) -> tuple[int, int, str]:
+    def __getitem__(self, position: int) -> tuple[int, int, str]:
         """Return the number, the line and the digest of a row."""
-        return self._numbers[place], self._lines[place], f"{self._digests[place]:0{_DIGITS}x}"
+        return self._numbers[position], self._lines[position], f"{self._digests[position]:0{_DIGITS}x}"
 
     def __contains__(self, digest: str) -> bool:
         return int(digest, 16) in self._first
@@ -209,10 +209,10 @@ class BatchJournal:
         Raises:
             RunRecordError: There is no such row.
         """
-        found = self.journal.row(f"{_ROWS}{digest}")
-        if found is None:
+        row = self.journal.row(f"{_ROWS}{digest}")
+        if row is None:
             raise RunRecordError(f"the batch {self.id} has no row {digest}", fix="run the same command again")
-        return self._read(found)
+        return self._read(row)
 
     def rows(self) -> Iterator[BatchRow]:
         """Yield all rows that the batch has ever had; `order` says which of them count."""

@@ -164,15 +164,15 @@ class CutOffRows:
         Raises:
             UsageError: A tool has two decisions, or there are more results than tools to skip.
         """
-        given = [*self.redo, *self.skip, *self.fail]
-        if twice := next((tool for tool in given if given.count(tool) > 1), None):
+        tools = [*self.redo, *self.skip, *self.fail]
+        if twice := next((tool for tool in tools if tools.count(tool) > 1), None):
             raise UsageError(f"{twice!r} has two decisions", fix=f"name it once: --redo {twice}")
         if len(self.result) > len(self.skip):
             raise UsageError("there are more --result than --skip", fix="write one --result for each --skip")
         results = [*((_read_result(text),) for text in self.result), *[()] * (len(self.skip) - len(self.result))]
-        found: dict[str, tuple[Any, ...]] = dict.fromkeys(self.redo, ("redo",))
-        found |= {tool: ("skip", *result) for tool, result in zip(self.skip, results, strict=True)}
-        return found | dict.fromkeys(self.fail, ("fail",))
+        decisions: dict[str, tuple[Any, ...]] = dict.fromkeys(self.redo, ("redo",))
+        decisions |= {tool: ("skip", *result) for tool, result in zip(self.skip, results, strict=True)}
+        return decisions | dict.fromkeys(self.fail, ("fail",))
 
 
 def _read_result(text: str) -> Any:

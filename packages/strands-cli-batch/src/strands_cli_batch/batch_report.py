@@ -36,8 +36,8 @@ def tally_document(tally: BatchTally, distinct: int, choices: BatchChoices) -> d
     """Return the results of the rows as JSON."""
     spent = tally.spent
     failures = [
-        {"message": one.message, "count": one.count, "runs": one.runs, "finding": one.finding}
-        for one in _by_count(tally)
+        {"message": failure.message, "count": failure.count, "runs": failure.runs, "finding": failure.finding}
+        for failure in _by_count(tally)
     ]
     return {
         "rows": counts_of(tally, distinct),
@@ -61,9 +61,9 @@ def summary_lines(tally: BatchTally) -> Iterator[str]:
     spent = tally.spent
     cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
     yield f"{', '.join(parts)}; {spent.usage.marked_total}{cost}"
-    for one in _by_count(tally):
-        yield f"  failed {one.count} x: {shortened(one.message, _MOST_MESSAGE)}"
-        yield from _example_lines(one.runs[0], one.finding)
+    for failure in _by_count(tally):
+        yield f"  failed {failure.count} x: {shortened(failure.message, _MOST_MESSAGE)}"
+        yield from _example_lines(failure.runs[0], failure.finding)
     if tally.other_failures:
         yield f"  failed {tally.other_failures} x: for other reasons"
     if tally.denied:
@@ -81,7 +81,7 @@ def _example_lines(run_id: str, finding: Mapping[str, Any] | None) -> Iterator[s
 
 
 def _by_count(tally: BatchTally) -> list[Any]:
-    return sorted(tally.failures.values(), key=lambda one: -one.count)
+    return sorted(tally.failures.values(), key=lambda failure: -failure.count)
 
 
 def larger_limits(budget: Mapping[str, float], tally: BatchTally, worked_s: float | None) -> list[str]:
@@ -150,9 +150,9 @@ def _allowing(tally: BatchTally, place: StorePlace) -> list[str]:
 
 def waiting_lines(waiting: Sequence[Mapping[str, Any]], count: int) -> Iterable[str]:
     """Yield the questions of rows that wait, each with the commands that answer it."""
-    for one in waiting:
-        for question in one["questions"]:
-            yield f"  waits {one['run']} {question['key']}: {shortened(str(question.get('prompt') or ''), 200)}"
+    for row in waiting:
+        for question in row["questions"]:
+            yield f"  waits {row['run']} {question['key']}: {shortened(str(question.get('prompt') or ''), 200)}"
             yield from (f"    {way}" for way in question["commands"])
     if count > len(waiting):
         yield f"  and {count - len(waiting)} more wait"

@@ -61,8 +61,8 @@ def is_unfinished(row: BatchRow) -> bool:
     """
     if row.outcome is None or row.outcome.goes_on:
         return True
-    asked = row.outcome.questions
-    return any(one.get("timeout_s") is not None or one.get("kind") == "approval" for one in asked)
+    questions = row.outcome.questions
+    return any(question.get("timeout_s") is not None or question.get("kind") == "approval" for question in questions)
 
 
 def has_failed(row: BatchRow) -> bool:

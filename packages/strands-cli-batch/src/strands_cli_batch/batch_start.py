@@ -62,8 +62,8 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
 
         def begin() -> int:
             # Rows that cannot be read twice, or would be one more batch, are in the store when it was lost.
-            if (known := typed.known["batch"]) is not None and (rows == STDIN or new.again):
-                return continue_batch(known, how, chosen, flags)
+            if (batch_id := typed.known["batch"]) is not None and (rows == STDIN or new.again):
+                return continue_batch(batch_id, how, chosen, flags)
             return _start(spec, request, typed)
 
         store_place = place_of(request.runs_dir, request.store)

@@ -47,7 +47,7 @@ def status_document(view: BatchView) -> dict[str, Any]:
             "limits": list(choices["limits"]),
             "budget": dict(choices["budget"]),
         },
-        "waiting": [{"run": one["run"], "questions": list(one["questions"])} for one in view.waiting],
+        "waiting": [{"run": row["run"], "questions": list(row["questions"])} for row in view.waiting],
     }
 
 

@@ -43,10 +43,11 @@ class Spent:
             name: getattr(self, name) + sign * getattr(end, name) for name in ("model_calls", "tool_calls", "steps")
         }
         tokens = {
-            one.name: getattr(self.usage, one.name) + sign * getattr(end.usage, one.name) for one in fields(Usage)
+            usage_field.name: getattr(self.usage, usage_field.name) + sign * getattr(end.usage, usage_field.name)
+            for usage_field in fields(Usage)
         }
-        known, unpriced = self.known_cost + sign * (end.cost_usd or 0.0), self.unpriced + sign * (end.cost_usd is None)
-        return Spent(Usage(**tokens), known, unpriced, **counts)
+        cost, unpriced = self.known_cost + sign * (end.cost_usd or 0.0), self.unpriced + sign * (end.cost_usd is None)
+        return Spent(Usage(**tokens), cost, unpriced, **counts)
 
 
 @dataclass(slots=True)

@@ -82,7 +82,7 @@ def continue_batch(
     changes, typed = chosen.changes(), how.changes()
     changes.pop("detach", None)  # waiting and denying is a part of the batch's identity
     store_place = place_of(changes["runs_dir"], changes["store"])
-    known: dict[str, Any] = {"batch": batch, "status": "failed"}
+    document: dict[str, Any] = {"batch": batch, "status": "failed"}
     decisions: dict[str, Any] = {}  # those not stored yet
 
     def begin() -> int:
@@ -97,9 +97,9 @@ def continue_batch(
                 decisions.clear()
                 if not flags.quiet:
                     say(f"decided about {counted(count, 'call')} that were cut off")
-            return work_on(work, flags, known)
+            return work_on(work, flags, document)
 
-    with json_on_failure(known if flags.as_json else None):
+    with json_on_failure(document if flags.as_json else None):
         decisions |= calls.decisions()
         # Of a batch in a directory nothing is unreachable.
         return begin() if store_place.directory is not None else until_reachable(begin, store_place, quiet=flags.quiet)

@@ -55,14 +55,14 @@ def view_of(store: RunStore, batch: str) -> BatchView:
     with contextlib.closing(store.open(batch, hold=False)) as journal:
         if not PARTS.has(journal):
             raise UsageError(f"{batch} is a run, not a batch", fix=f"strands runs show {batch}")
-        found = BatchJournal(journal)
+        batch_journal = BatchJournal(journal)
         run, tally = PARTS.run(journal), BatchTally()
-        view = BatchView(run, tally, found.counts[1], found.choices, str(journal.get(SOURCE) or ""))
+        view = BatchView(run, tally, batch_journal.counts[1], batch_journal.choices, str(journal.get(SOURCE) or ""))
         with contextlib.suppress(RunRecordError):  # the process died while it entered the rows
-            order = found.order()
+            order = batch_journal.order()
             tally.total = len(order)
-            tally.left_out = len(found.left_out)
-            for _, row in current((row for row in found.rows() if row.digest in order), store):
+            tally.left_out = len(batch_journal.left_out)
+            for _, row in current((row for row in batch_journal.rows() if row.digest in order), store):
                 _count(view, row, len(order.places(row.digest)))
         return view
 
@@ -93,8 +93,8 @@ def cancel(store: RunStore, batch: str) -> int:
     with contextlib.closing(store.open(batch, hold=True)) as journal:
         if not PARTS.has(journal):
             raise UsageError(f"{batch} is a run, not a batch", fix=f"strands runs cancel {batch}")
-        found = BatchJournal(journal)
-        count = asyncio.run(_cancel_rows(found, store))
+        batch_journal = BatchJournal(journal)
+        count = asyncio.run(_cancel_rows(batch_journal, store))
         journal.put(status="cancelled", reason="a person cancelled it", ended_at=time.time())
     return count
 

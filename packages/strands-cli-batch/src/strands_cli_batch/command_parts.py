@@ -27,8 +27,8 @@ def place_of(runs_dir: Path | None, store: str | None) -> StorePlace:
 
 def command(verb: str, *words: str, store: StorePlace) -> str:
     """Return a command line for a shell; it names the store unless that is the default one."""
-    place = [] if StoreOptions(None, None).place == store else store.words
-    return shlex.join(["strands", verb, *words, *place])
+    place_words = [] if StoreOptions(None, None).place == store else store.words
+    return shlex.join(["strands", verb, *words, *place_words])
 
 
 def one_line(text: str) -> str:

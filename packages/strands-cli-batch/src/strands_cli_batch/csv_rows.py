@@ -70,7 +70,7 @@ class CsvRows:
             InvalidInput: A quote is out of place, so that the rest cannot be read.
         """
         number = 0
-        index = {name: place for place, name in enumerate(self.columns)}
+        index = {name: position for position, name in enumerate(self.columns)}
         for record, raw, first in self._filled():
             number += 1
             behind = record[len(self.columns) :]
@@ -139,18 +139,18 @@ class CsvRows:
             "|": ("bars", f"write commas: {_FROM_TABLE if is_table else _FROM_BARS} < {file} > COMMAS.csv"),
         }[other]
         expected = "tabs" if self._delimiter == "\t" else "commas"
-        what = f"the columns are separated by {name}, not by {expected}"
+        message = f"the columns are separated by {name}, not by {expected}"
         where = self._place(self._header, self._first, 0)
-        raise InvalidInput("the header cannot be used", findings=[Finding(BAD_COLUMN, what, where, fix)])
+        raise InvalidInput("the header cannot be used", findings=[Finding(BAD_COLUMN, message, where, fix)])
 
     def _require_names(self) -> None:
         seen: set[str] = set()
         findings: list[Finding] = []
-        for place, name in enumerate(self.columns):
+        for position, name in enumerate(self.columns):
             if not name:
-                findings += self._nameless(place).findings
+                findings += self._nameless(position).findings
             elif name in seen:
-                where = self._place(self._header, self._first, place)
+                where = self._place(self._header, self._first, position)
                 message = f"two columns have the name '{shortened(name, 100)}'"
                 findings.append(Finding(BAD_COLUMN, message, where))
             if len(findings) == MOST_SHOWN:
@@ -159,13 +159,13 @@ class CsvRows:
         if findings:
             raise InvalidInput("the header cannot be used", findings=findings)
 
-    def _nameless(self, place: int) -> InvalidInput:
-        where = self._place(self._header, self._first, place)
-        finding = Finding(BAD_COLUMN, f"column {place + 1} has no name", where)
+    def _nameless(self, position: int) -> InvalidInput:
+        where = self._place(self._header, self._first, position)
+        finding = Finding(BAD_COLUMN, f"column {position + 1} has no name", where)
         return InvalidInput("the header cannot be used", findings=[finding])
 
-    def _refuse_ragged(self, found: int, raw: str, first: int, number: int) -> None:
-        cells, columns = counted(found, "cell"), counted(len(self.columns), "column")
+    def _refuse_ragged(self, cell_count: int, raw: str, first: int, number: int) -> None:
+        cells, columns = counted(cell_count, "cell"), counted(len(self.columns), "column")
         fix = "add or remove cells; a cell with a comma or a quote in it needs quotes around it"
         message = f"the row has {cells}, and the file has {columns}"
         self._findings.add_made(
@@ -175,10 +175,10 @@ class CsvRows:
     def _misquoted(self, error: csv.Error) -> InvalidInput:
         raw, first = self._raw
         line, column = unclosed_quote(raw, first)
-        what = "a quote is not closed" if "unexpected end" in str(error) else f"a quote is out of place: {error}"
-        what += f" (in the row that begins in line {first})" if first != line else ""
+        message = "a quote is not closed" if "unexpected end" in str(error) else f"a quote is out of place: {error}"
+        message += f" (in the row that begins in line {first})" if first != line else ""
         fix = 'double each quote inside a cell (""), and close each cell that begins with one'
-        finding = Finding(BAD_ROW, what, self._lines.where(line, column), fix)
+        finding = Finding(BAD_ROW, message, self._lines.where(line, column), fix)
         return InvalidInput("the rows cannot be read", findings=[finding])
 
     def _place(self, raw: str, first: int, index: int) -> Where:
@@ -208,13 +208,13 @@ def field_places(raw: str, first: int, delimiter: str) -> Iterator[tuple[int, in
     """
     line, column, is_quoted = first, 0, False
     yield first, 1
-    for place, char in enumerate(raw):
+    for position, char in enumerate(raw):
         column += 1
         if char == QUOTE:
             is_quoted = not is_quoted
         elif char == delimiter and not is_quoted:
             yield line, column + 1
-        elif char == "\n" or (char == "\r" and raw[place + 1 : place + 2] != "\n"):
+        elif char == "\n" or (char == "\r" and raw[position + 1 : position + 2] != "\n"):
             line, column = line + 1, 0
 
 

@@ -37,14 +37,18 @@ class JsonLineRows:
                 self._refuse(number, f"the line cannot be read as JSON: {error}", 1)
             else:
                 if isinstance(values, dict):
-                    written = {name: one.text for name, one in values.items() if isinstance(one, _Number)}
+                    written = {
+                        name: json_number.text
+                        for name, json_number in values.items()
+                        if isinstance(json_number, _Number)
+                    }
                     yield GivenRow(number, line, {}, values, partial(self._place, text, line), written)
                 else:
                     self._refuse(number, "the line is not an object of JSON", len(text) - len(text.lstrip()) + 1)
 
-    def _refuse(self, number: int, what: str, column: int) -> None:
+    def _refuse(self, number: int, message: str, column: int) -> None:
         line, fix = self._lines.number, 'write one object a line: {"NAME": VALUE, ...}'
-        self._findings.add_made(BAD_ROW, what, lambda: (self._lines.where(line, column), fix), (number, line))
+        self._findings.add_made(BAD_ROW, message, lambda: (self._lines.where(line, column), fix), (number, line))
 
     def _place(self, text: str, line: int, name: str) -> Where:
         """Return where a line has a member; for one that it has not, the place of the object."""
@@ -56,20 +60,20 @@ class JsonLineRows:
 
 def _places(text: str) -> Iterator[tuple[str, int]]:
     """Yield each name of a parsed JSON object, with the column where it begins."""
-    place = _after_space(text, text.index("{") + 1)
-    while text[place] == '"':
-        name, end = _PLAIN.raw_decode(text, place)
-        yield name, place + 1
+    position = _after_space(text, text.index("{") + 1)
+    while text[position] == '"':
+        name, end = _PLAIN.raw_decode(text, position)
+        yield name, position + 1
         _, end = _PLAIN.raw_decode(text, _after_space(text, _after_space(text, end) + 1))
-        place = _after_space(text, end)
-        if text[place] != ",":
+        position = _after_space(text, end)
+        if text[position] != ",":
             return
-        place = _after_space(text, place + 1)
+        position = _after_space(text, position + 1)
 
 
-def _after_space(text: str, place: int) -> int:
-    match = _SPACE.match(text, place)
-    return match.end() if match else place
+def _after_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

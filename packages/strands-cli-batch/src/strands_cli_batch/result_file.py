@@ -65,8 +65,8 @@ class ResultFile:
         if rows is not None and rows.exists() and self.path.exists() and self.path.samefile(rows):
             raise UsageError(f"the results would overwrite the rows: {self.path}", fix=_ELSEWHERE)
         if self.path.is_dir() or not self.path.parent.is_dir():
-            what = "is a directory" if self.path.is_dir() else "is in a directory that does not exist"
-            raise ArtifactError(f"the results cannot be written: {self.path} {what}", fix=_ELSEWHERE)
+            reason = "is a directory" if self.path.is_dir() else "is in a directory that does not exist"
+            raise ArtifactError(f"the results cannot be written: {self.path} {reason}", fix=_ELSEWHERE)
         if force or not self._is_regular():
             return
         owner = self._owner(self.path)
@@ -89,8 +89,8 @@ class ResultFile:
         # The members `row`, `line` and `run` come first, so that a line need not be read whole.
         head = first.decode("utf-8", "replace").partition(', "status"')[0]
         try:
-            found = json.loads(f"{head}}}") if first else {}
-            return PARTS.whole(found["run"]) if first else ""
+            first_fields = json.loads(f"{head}}}") if first else {}
+            return PARTS.whole(first_fields["run"]) if first else ""
         except (ValueError, LookupError, TypeError):
             return None
 
@@ -173,6 +173,6 @@ class ResultFile:
                 self._partial.unlink()
 
     def _unwritable(self, error: OSError) -> ArtifactError:
-        place = self.path if self.path is not None else "standard output"
-        message = f"the results cannot be written to {place}: {error.strerror or error}"
+        target = self.path if self.path is not None else "standard output"
+        message = f"the results cannot be written to {target}: {error.strerror or error}"
         return ArtifactError(message, fix="free disk space, or name another file with -o")

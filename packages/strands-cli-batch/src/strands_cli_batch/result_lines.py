@@ -51,9 +51,9 @@ class ResultLines:
         """Write the lines of ended rows behind unfinished ones, and close the file."""
         self._settle_rows(lambda row: row.is_settled)
         if self._how == "rows":
-            for place in range(self._next, len(self._order)):
-                if self._order[place][2] in self._due:
-                    self._write(place, None)
+            for position in range(self._next, len(self._order)):
+                if self._order[position][2] in self._due:
+                    self._write(position, None)
         for line in self._batch.left_out:
             self._file.write(self._encode(line))
         self._file.close()
@@ -67,8 +67,8 @@ class ResultLines:
         """Take that the lines of a row are due: now, or behind those of the rows before it."""
         self._due.add(row.digest)
         if self._how == "done":
-            for place in self._order.places(row.digest):
-                self._write(place, row)
+            for position in self._order.places(row.digest):
+                self._write(position, row)
 
     def _advance(self) -> None:
         if self._how == "done":
@@ -77,8 +77,8 @@ class ResultLines:
             self._write(self._next, None)
             self._next += 1
 
-    def _write(self, place: int, row: BatchRow | None) -> None:
-        number, line, digest = self._order[place]
+    def _write(self, position: int, row: BatchRow | None) -> None:
+        number, line, digest = self._order[position]
         row = row or self._batch.row(digest)
         if row.outcome is not None:
             inputs = self._batch.redactor.json(dict(row.inputs))

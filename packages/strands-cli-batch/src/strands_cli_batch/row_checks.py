@@ -84,18 +84,20 @@ class RowCheck:
         self._refused: set[str] = set()  # names that were reported once
         self._row: GivenRow | None = None  # the row under check
 
-    def require_columns(self, columns: Iterable[str], place: Callable[[str], Where], header: Where) -> None:
+    def require_columns(self, columns: Iterable[str], where_of: Callable[[str], Where], header: Where) -> None:
         """Check the header of a file: its names, and that no required input lacks a column."""
         columns = list(columns)
         for name in columns:
-            self._is_usable(name, place)
-        given = {name for name in columns if name not in self._ignored}
+            self._is_usable(name, where_of)
+        column_names = {name for name in columns if name not in self._ignored}
         for name in self._declared.required:
-            if name not in given and not any(name in one for one in (self._texts, self._values, self._declared.values)):
+            if name not in column_names and not any(
+                name in names for names in (self._texts, self._values, self._declared.values)
+            ):
                 self._refused.add(name)
                 message = f"no column has the required input '{name}'"
                 otherwise = f"add the column, or pass --var {name}=VALUE"
-                fix = suggest(name, self._refused & given, otherwise, form="the column '{}'")
+                fix = suggest(name, self._refused & column_names, otherwise, form="the column '{}'")
                 fix = self._without_ignoring(name) or fix
                 self._findings.add(Finding(ROW_INPUT, message, header, fix))
 
@@ -106,7 +108,7 @@ class RowCheck:
             where: The first line.
         """
         self._row = None
-        for name in [one for one in self._ignored if self._found and one not in self._found]:
+        for name in [ignored for ignored in self._ignored if self._found and ignored not in self._found]:
             listed = f"omit --ignore {shlex.quote(name)}; there are: {first_of(sorted(self._found), 20)}"
             fix = suggest(name, map(shlex.quote, self._found), listed, form="--ignore {}")
             message = f"there is no column '{shortened(name, 100)}' to ignore"
@@ -140,7 +142,7 @@ class RowCheck:
         own = {name: resolved[name] for name in (*texts, *values)}
         return CheckedRow(row.number, row.line, PARTS.digest(resolved), own)
 
-    def _is_usable(self, name: str, place: Callable[[str], Where]) -> bool:
+    def _is_usable(self, name: str, where_of: Callable[[str], Where]) -> bool:
         """Return whether a name is an input that rows may give; another one is reported once."""
         if self._ignored:
             self._found.add(name)
@@ -152,10 +154,10 @@ class RowCheck:
             self._refused.add(name)
             if name in self._names:
                 message = f"the input '{name}' is given for all rows, and by the rows too"
-                self._add(INPUT_TWICE, message, lambda: (place(name), f"omit --var {name}, or remove the column"))
+                self._add(INPUT_TWICE, message, lambda: (where_of(name), f"omit --var {name}, or remove the column"))
             else:
                 message = f"the workflow declares no input '{shortened(name, 100)}'"
-                self._add(UNKNOWN_COLUMN, message, lambda: (place(name), self._meant(name)))
+                self._add(UNKNOWN_COLUMN, message, lambda: (where_of(name), self._meant(name)))
         return False
 
     def _meant(self, name: str) -> str | None:

@@ -23,17 +23,17 @@ def current(rows: Iterable[BatchRow], store: RunStore) -> Iterator[tuple[BatchRo
 
     Those that need no look at their journals may come before others.
     """
-    asked: list[BatchRow] = []
+    batch_rows: list[BatchRow] = []
     for row in rows:
         run_end = row.outcome
         if not row.attempt or (run_end is not None and run_end.status in ("completed", "cancelled")):
             yield row, row
             continue
-        asked.append(row)
-        if len(asked) == ROWS_AT_ONCE:
-            yield from _read(asked, store)
-            asked = []
-    yield from _read(asked, store)
+        batch_rows.append(row)
+        if len(batch_rows) == ROWS_AT_ONCE:
+            yield from _read(batch_rows, store)
+            batch_rows = []
+    yield from _read(batch_rows, store)
 
 
 def _read(rows: list[BatchRow], store: RunStore) -> Iterator[tuple[BatchRow, BatchRow]]:

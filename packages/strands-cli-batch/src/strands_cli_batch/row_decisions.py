@@ -30,17 +30,17 @@ async def decide_rows(store: RunStore, runs: Iterable[str], decisions: Mapping[s
         UsageError: No call of a tool was cut off.
         RunRecordError: Another process works on a row.
     """
-    found: Counter[str] = Counter()
+    decided: Counter[str] = Counter()
     for run_id in runs:
         with contextlib.closing(store.open(run_id)) as journal:
-            found.update(await PARTS.decide(journal, _explained(decisions)))
+            decided.update(await PARTS.decide(journal, _explained(decisions)))
     for tool in decisions:
-        if not found[tool]:
-            known = f"these have some: {', '.join(sorted(found))}" if found else "no call of the batch was cut off"
-            raise UsageError(f"no call of {tool!r} was cut off", fix=suggest(tool, found, known))
-    return sum(found[tool] for tool in decisions)
+        if not decided[tool]:
+            hint = f"these have some: {', '.join(sorted(decided))}" if decided else "no call of the batch was cut off"
+            raise UsageError(f"no call of {tool!r} was cut off", fix=suggest(tool, decided, hint))
+    return sum(decided[tool] for tool in decisions)
 
 
 def _explained(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
     """Return decisions in which each skipped call has a result: the model reads why there is no other one."""
-    return {tool: (*what, SKIPPED) if what == ("skip",) else what for tool, what in decisions.items()}
+    return {tool: (*decision, SKIPPED) if decision == ("skip",) else decision for tool, decision in decisions.items()}

@@ -105,9 +105,9 @@ def open_rows(source: str, chosen: str | None) -> RowSource:
 
 
 def _format_of(source: str, chosen: str | None) -> RowFormat:
-    known = chosen or FORMAT_OF.get(Path(source).suffix.lower())
+    row_format = chosen or FORMAT_OF.get(Path(source).suffix.lower())
     for literal in FORMATS:
-        if literal == known:
+        if literal == row_format:
             return literal
     if Path(source).suffix.lower() in _SUFFIXES_OF_WORKBOOKS:
         raise UsageError(f"{source!r} is a workbook, and rows are CSV, text with tabs or JSON Lines", fix=_OF_WORKBOOK)
@@ -115,8 +115,8 @@ def _format_of(source: str, chosen: str | None) -> RowFormat:
     raise UsageError(f"the format of the rows in {source!r} is not known", fix=fix)
 
 
-def _too_large(where: Where, what: str) -> InvalidInput:
-    message = f"{what}; a batch has at most {MAX_BYTES // 1024**2} MB, {MAX_ROWS:,} rows, and 10 MB for one row"
+def _too_large(where: Where, subject: str) -> InvalidInput:
+    message = f"{subject}; a batch has at most {MAX_BYTES // 1024**2} MB, {MAX_ROWS:,} rows, and 10 MB for one row"
     return InvalidInput("the file of rows is too large", findings=[Finding(ROWS_TOO_LARGE, message, where)])
 
 
@@ -169,8 +169,8 @@ class TextLines:
     def _require_text(self, text: str) -> None:
         for column, char in enumerate(text, 1):
             if "\udc80" <= char <= "\udcff" or char == "\0":
-                what, fix = _foreign(char, text, self.name)
-                finding = Finding(ROWS_UNREADABLE, what, self.where(self.number, column), fix)
+                message, fix = _foreign(char, text, self.name)
+                finding = Finding(ROWS_UNREADABLE, message, self.where(self.number, column), fix)
                 raise InvalidInput("the file of rows is not text in UTF-8", findings=[finding])
 
 
@@ -183,8 +183,8 @@ def _foreign(char: str, text: str, name: str) -> tuple[str, str]:
         return "the text is UTF-16, not UTF-8", f"convert it: iconv -f utf-16{order} -t utf-8 {file} > {new}"
     if char == "\0":
         return "the text has a NUL character", f"remove it: tr -d '\\000' < {file} > {new}"
-    what = f"the text is not UTF-8: byte 0x{ord(char) - 0xDC00:02x}"
-    return what, f"if a program of Windows wrote it: iconv -f windows-1252 -t utf-8 {file} > {new}"
+    message = f"the text is not UTF-8: byte 0x{ord(char) - 0xDC00:02x}"
+    return message, f"if a program of Windows wrote it: iconv -f windows-1252 -t utf-8 {file} > {new}"
 
 
 class _Counted(io.RawIOBase):

@@ -130,12 +130,12 @@ def _no_json(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _is_description(one: Any) -> bool:
-    if not isinstance(one, dict):
+def _is_description(description: Any) -> bool:
+    if not isinstance(description, dict):
         return False
-    tools = one.get("tools")
+    tools = description.get("tools")
     is_described = isinstance(tools, list) and all(isinstance(spec, dict) for spec in tools)
-    return isinstance(one.get("error"), str) or (one.get("kind") in Manifest.KINDS and is_described)
+    return isinstance(description.get("error"), str) or (description.get("kind") in Manifest.KINDS and is_described)
 
 
 def _has_effects(document: Mapping[str, Any]) -> bool:

@@ -35,7 +35,7 @@ def main(result: str, request: Mapping[str, Any]) -> None:
             describe (None for the module itself), and the seconds of processor time that it is limited to (`limit`,
             None for no limits).
     """
-    sys.path[:] = [*(place for place in request["path"] if place not in sys.path), *sys.path]
+    sys.path[:] = [*(directory for directory in request["path"] if directory not in sys.path), *sys.path]
     if request["attributes"]:
         with contextlib.suppress(Exception):  # of a module without tools
             asyncio.run(describe_plugin(ModuleType("empty"), None))

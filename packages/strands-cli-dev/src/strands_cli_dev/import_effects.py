@@ -20,7 +20,7 @@ def check_import(module: str) -> Iterator[str]:
         return
     if effects.printed:
         yield f"importing {module} printed {effects.printed[:200]!r}"
-    yield from (f"importing {module} changed {what}" for what in effects.changed)
+    yield from (f"importing {module} changed {change}" for change in effects.changed)
     yield from (f"importing {module} started the thread {name!r}" for name in effects.threads)
 
 

@@ -93,8 +93,8 @@ class JournalContract:
                 await journal.write(DONE)
 
             asyncio.run(use())
-            found = [(row.key, row.status) for row in journal.rows()]
-            expect(found == [(DONE.key, "done"), ("a", "done")], f"the rows are {found}")
+            rows = [(row.key, row.status) for row in journal.rows()]
+            expect(rows == [(DONE.key, "done"), ("a", "done")], f"the rows are {rows}")
 
     def test_the_newest_row_of_a_key_counts(self, tmp_path: Path) -> None:
         """A later row replaces an earlier one of its key, whether noted or written."""
@@ -121,8 +121,8 @@ class JournalContract:
                     await journal.write(replace(DONE, key=key))
 
             asyncio.run(use())
-            found = [row.key for row in journal.rows()]
-            expect(found == keys, f"the order is {found[:5]}..., not {keys[:5]}...")
+            keys_read = [row.key for row in journal.rows()]
+            expect(keys_read == keys, f"the order is {keys_read[:5]}..., not {keys[:5]}...")
 
     def test_rows_of_one_kind_are_those_of_that_kind(self, tmp_path: Path) -> None:
         """The kind filters, and keeps the order."""
@@ -143,9 +143,12 @@ class JournalContract:
                 "steps.1/model.0",
             ]
             write_rows(journal, *(replace(DONE, key=key, kind="tool" if "tool" in key else "model") for key in keys))
-            found = [[row.key for row in journal.rows(kind, below="steps.1")] for kind in ("model", "tool")]
-            wanted = [keys[-1:], keys[:2]]
-            expect(found == wanted, f"the rows of models and tools below steps.1 are {found}, not {wanted}")
+            keys_read = [[row.key for row in journal.rows(kind, below="steps.1")] for kind in ("model", "tool")]
+            keys_expected = [keys[-1:], keys[:2]]
+            expect(
+                keys_read == keys_expected,
+                f"the rows of models and tools below steps.1 are {keys_read}, not {keys_expected}",
+            )
 
     def test_concurrent_writes_are_all_kept(self, tmp_path: Path) -> None:
         """Branches that finish together lose nothing."""
@@ -227,8 +230,8 @@ class JournalContract:
                 journal.put(status="running", inputs={"topic": "bees"})
                 await journal.store(status="completed", response="done")
                 with contextlib.closing(self.read_journal(tmp_path)) as reader:
-                    found = [reader.get(name) for name in ("status", "response", "inputs")]
-                expect(found == ["completed", "done", {"topic": "bees"}], f"the facts are {found}")
+                    facts_read = [reader.get(name) for name in ("status", "response", "inputs")]
+                expect(facts_read == ["completed", "done", {"topic": "bees"}], f"the facts are {facts_read}")
 
             asyncio.run(use())
 
@@ -335,8 +338,8 @@ def _write_until_killed(contract: type[JournalContract], directory: Path, writte
     time.sleep(WAIT_S)
 
 
-def _expect_row(found: Row | None, wanted: Row) -> None:
-    if found is None:
-        raise AssertionError(f"the row {wanted.key} is missing")
-    differing = [field.name for field in fields(Row) if getattr(found, field.name) != getattr(wanted, field.name)]
-    expect(not differing, f"the row {wanted.key} differs in {', '.join(differing)}")
+def _expect_row(stored: Row | None, expected: Row) -> None:
+    if stored is None:
+        raise AssertionError(f"the row {expected.key} is missing")
+    differing = [field.name for field in fields(Row) if getattr(stored, field.name) != getattr(expected, field.name)]
+    expect(not differing, f"the row {expected.key} differs in {', '.join(differing)}")

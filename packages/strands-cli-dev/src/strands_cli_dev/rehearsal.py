@@ -80,9 +80,9 @@ class Scene:
         if answer["status"] != example.status:
             yield f"{self.title} returned {answer['status']}, not {example.status}: {text_of(answer)[:300]}"
         elif example.has_expected:
-            found = text_of(answer) if isinstance(example.expected, str) else json_of(answer)
-            if found != example.expected:
-                yield f"{self.title} answered {found!r}, not {example.expected!r}"
+            result = text_of(answer) if isinstance(example.expected, str) else json_of(answer)
+            if result != example.expected:
+                yield f"{self.title} answered {result!r}, not {example.expected!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +134,14 @@ async def _rehearse(target: Any, settings: PluginSettings, examples_of: Examples
 
 async def _perform(loaded: LoadedPlugin, name: str, example: Example, prepare: Prepare) -> Scene:
     call = (name, dict(example.input))
-    with workspace(prepare) as place, watched() as traced:
-        earlier = _listing(place)
-        first = await loaded.call(call, "use-1", place)
-        written = tuple(sorted(_differing(earlier, _listing(place))))
+    with workspace(prepare) as folder, watched() as traced:
+        earlier = _listing(folder)
+        first = await loaded.call(call, "use-1", folder)
+        written = tuple(sorted(_differing(earlier, _listing(folder))))
     second = first
     if not first.late:
-        with workspace(prepare) as place, watched():
-            second = await loaded.call(call, "use-2", place)
+        with workspace(prepare) as folder, watched():
+            second = await loaded.call(call, "use-2", folder)
     traces = Traces(traced.printed, traced.changed, written)
     return Scene(name, example, first, second, traces, loaded.tools[name].timeout_s)
 
@@ -171,15 +171,15 @@ class Watched:
 @contextlib.contextmanager
 def watched() -> Iterator[Watched]:
     """Capture standard output; restore the current directory, `sys.path` and the environment, and list the changes."""
-    seen, here, path, environment = Watched(), Path.cwd(), list(sys.path), dict(os.environ)
+    traces, here, path, environment = Watched(), Path.cwd(), list(sys.path), dict(os.environ)
     with tempfile.TemporaryFile() as caught:
         try:
             with _standard_output_in(caught.fileno()):
-                yield seen
+                yield traces
         finally:
-            seen.changed = tuple(_changes(here, path, environment))
+            traces.changed = tuple(_changes(here, path, environment))
             caught.seek(0)
-            seen.printed = caught.read(2000).decode("utf-8", "replace")
+            traces.printed = caught.read(2000).decode("utf-8", "replace")
 
 
 def _changes(here: Path, path: list[str], environment: dict[str, str]) -> Iterator[str]:
@@ -220,10 +220,10 @@ def _standard_output_in(file: int) -> Iterator[None]:
         os.close(saved)
 
 
-def _listing(place: Path) -> dict[str, Any]:
+def _listing(folder: Path) -> dict[str, Any]:
     return {
-        path.relative_to(place).as_posix(): (path.read_bytes() if path.is_file() else None)
-        for path in place.rglob("*")
+        path.relative_to(folder).as_posix(): (path.read_bytes() if path.is_file() else None)
+        for path in folder.rglob("*")
         if not path.is_symlink()
     }
 

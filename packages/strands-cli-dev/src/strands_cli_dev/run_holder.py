@@ -45,10 +45,10 @@ class RunHolder:
 
     def expect(self, word: str) -> None:
         """Wait until it says a word."""
-        found = None
+        word_received = None
         with contextlib.suppress(EOFError, ConnectionError):
-            found = self._ours.recv() if self._ours.poll(WAIT_S) else None
-        expect(found == word, f"the other process says {found!r}, not {word!r}")
+            word_received = self._ours.recv() if self._ours.poll(WAIT_S) else None
+        expect(word_received == word, f"the other process says {word_received!r}, not {word!r}")
 
     def tell(self, word: str) -> None:
         """Say a word to it."""

@@ -76,8 +76,8 @@ def require_standard_tests(contract: type, derived: type) -> None:
         )
 
 
-def _is_standard_or_excepted(found: Any, test: Any) -> bool:
-    return found is test or bool(getattr(found, _EXCEPTION, ""))
+def _is_standard_or_excepted(inherited: Any, test: Any) -> bool:
+    return inherited is test or bool(getattr(inherited, _EXCEPTION, ""))
 
 
 def fail(message: str) -> NoReturn:

@@ -54,8 +54,8 @@ class StoreContract:
             )
             run = store.read(FIRST)
             expect(store.runs() == ([run], []), f"the list is {store.runs()}, not {run}")
-            found = (run.id, run.workflow, run.pattern, run.file, run.status, run.started_at)
-            expect(found == (FIRST, *FACTS.values()), f"the run has {found}")
+            facts = (run.id, run.workflow, run.pattern, run.file, run.status, run.started_at)
+            expect(facts == (FIRST, *FACTS.values()), f"the run has {facts}")
             journal.put(status="failed", ended_at=1_700_000_100.0, reason="budget", worked_s=2.5)
             run = store.read(FIRST)
             expect(
@@ -131,16 +131,16 @@ class StoreContract:
 
     def test_the_runs_of_a_store_do_not_mix(self, tmp_path: Path) -> None:
         """One process holds several runs, which write at the same time under the same keys."""
-        with self._store(tmp_path) as store, created(store, FIRST) as one, created(store, SECOND) as other:
+        with self._store(tmp_path) as store, created(store, FIRST) as first_run, created(store, SECOND) as second_run:
 
             async def use() -> None:
-                rows = [(journal, number) for number in range(50) for journal in (one, other)]
+                rows = [(journal, number) for number in range(50) for journal in (first_run, second_run)]
                 await asyncio.gather(*(journal.write(_numbered(number, journal.run_id)) for journal, number in rows))
 
             asyncio.run(use())
-            for journal in (one, other):
-                found = [row.output for row in journal.rows()]
-                expect(found == [journal.run_id] * 50, f"{journal.run_id} has {found}")
+            for journal in (first_run, second_run):
+                outputs = [row.output for row in journal.rows()]
+                expect(outputs == [journal.run_id] * 50, f"{journal.run_id} has {outputs}")
 
     def test_values_of_every_kind_come_back(self, tmp_path: Path) -> None:
         """Large outputs, characters of every kind, and other values than text come back whole, for all readers."""
@@ -167,20 +167,20 @@ class StoreContract:
                 with created(store, run_id) as journal:
                     journal.put(inputs={"topic": run_id, "odd": ODD}, files={"a": LARGE["text"]})
                     write_rows(journal, *rows)
-            asked = ["run-2", FIRST, "run-0", "run-3", "run-1"]
+            run_ids = ["run-2", FIRST, "run-0", "run-3", "run-1"]
             with contextlib.closing(store.open("run-3")):
-                for run_id, found in zip(asked, journals_of(store, iter(asked)), strict=True):
-                    if isinstance(found, RunRecordError):
-                        expect(run_id == FIRST, f"{run_id} cannot be read: {found}")
+                for run_id, run_journal in zip(run_ids, journals_of(store, iter(run_ids)), strict=True):
+                    if isinstance(run_journal, RunRecordError):
+                        expect(run_id == FIRST, f"{run_id} cannot be read: {run_journal}")
                         continue
-                    with contextlib.closing(found):
-                        self._expect_same(store, run_id, found, runs[run_id])
+                    with contextlib.closing(run_journal):
+                        self._expect_same(store, run_id, run_journal, runs[run_id])
 
     def _expect_same(self, store: RunStore, run_id: str, journal: StoredJournal, rows: list[Row]) -> None:
         """Check that one of many journals has the content of the run's own journal."""
-        found = (journal.run_id, str(journal.place), journal.record)
+        identity = (journal.run_id, str(journal.place), journal.record)
         with contextlib.closing(store.open(run_id, hold=False)) as alone:
-            expect(found == (run_id, str(alone.place), alone.record), f"it says that it is {found}")
+            expect(identity == (run_id, str(alone.place), alone.record), f"it says that it is {identity}")
             expect(journal.is_held() == alone.is_held() == (run_id == "run-3"), "whether it is held is wrong")
             for name in (*FACTS, "inputs", "files", "nothing"):
                 expect(journal.get(name) == alone.get(name), f"the fact {name} is {journal.get(name)}")
@@ -223,11 +223,11 @@ class StoreContract:
         with self._store(tmp_path) as store:
             with self._child(tmp_path, FIRST) as child:
                 child.expect("created")
-                seen = store.state(FIRST)
+                state = store.state(FIRST)
                 child.kill()
                 end = time.monotonic() + WAIT_S
                 while store.read(FIRST).status == "running" and time.monotonic() < end:
-                    seen = store.wait(seen, FIRST, wait_s=WAIT_S)
+                    state = store.wait(state, FIRST, wait_s=WAIT_S)
             expect(store.read(FIRST).status == "interrupted", f"it is {store.read(FIRST).status}")
             expect([run.status for run in store.runs()[0]] == ["interrupted"], "the list says something else")
             with contextlib.closing(store.open(FIRST)) as journal:
@@ -301,12 +301,12 @@ class StoreContract:
                 journal.close,
             ]
             for number, change in enumerate(changes):
-                seen = self._settled(store, FIRST)
+                state = self._settled(store, FIRST)
                 change()
-                now = store.wait(seen, FIRST, wait_s=WAIT_S)
-                expect(now != seen, f"the state is the same after change {number}")
+                now = store.wait(state, FIRST, wait_s=WAIT_S)
+                expect(now != state, f"the state is the same after change {number}")
             store.delete(FIRST)
-            self._expect_unknown(lambda: store.wait(seen, FIRST, wait_s=WAIT_S))
+            self._expect_unknown(lambda: store.wait(state, FIRST, wait_s=WAIT_S))
 
     def test_the_state_of_the_list_changes_with_it(self, tmp_path: Path) -> None:
         """It differs after a new run, another status, and a deletion."""
@@ -318,10 +318,10 @@ class StoreContract:
                 lambda: store.delete(SECOND),
             ]
             for number, change in enumerate(changes):
-                seen = self._settled(store, None)
+                state = self._settled(store, None)
                 change()
-                now = store.wait(seen, wait_s=WAIT_S)
-                expect(now != seen, f"the state is the same after change {number}")
+                now = store.wait(state, wait_s=WAIT_S)
+                expect(now != state, f"the state is the same after change {number}")
 
     def _put(self, store: RunStore, run_id: str, **facts: Any) -> None:
         with contextlib.closing(store.open(run_id)) as journal:
@@ -329,11 +329,11 @@ class StoreContract:
 
     def _settled(self, store: RunStore, run_id: str | None) -> object:
         """Return a state that stays: a change a moment before a look may count again at the next one."""
-        end, seen = time.monotonic() + WAIT_S, store.state(run_id)
-        while (now := store.wait(seen, run_id, wait_s=0.2)) != seen:
+        end, state = time.monotonic() + WAIT_S, store.state(run_id)
+        while (now := store.wait(state, run_id, wait_s=0.2)) != state:
             expect(time.monotonic() < end, "the state changes although nothing happens")
-            seen = now
-        return seen
+            state = now
+        return state
 
     @contextlib.contextmanager
     def _store(self, directory: Path) -> Iterator[RunStore]:
@@ -350,15 +350,15 @@ class StoreContract:
 
     def _expect_unknown(self, use: Callable[[], Any]) -> None:
         try:
-            found = use()
+            returned = use()
         except RunRecordError:
             return
-        raise AssertionError(f"it returned {found!r}, and must raise RunRecordError")
+        raise AssertionError(f"it returned {returned!r}, and must raise RunRecordError")
 
     def _expect_rows(self, journal: StoredJournal, rows: list[Row]) -> None:
         for row in rows:
-            found = journal.row(row.key)
-            expect(found == row, f"the row {row.key} is not what was written")
+            stored = journal.row(row.key)
+            expect(stored == row, f"the row {row.key} is not what was written")
         expect([*journal.rows()] == rows, "rows() are not what was written")
 
 

@@ -126,7 +126,7 @@ def check_hints(tool: PluginTool) -> Iterator[str]:
     if reads is True and destroys is True:
         yield f"{tool.name} declares both read-only and destructive"
     if reads is True and claims.get("read_only_when") is None:
-        yield from (f"{tool.name} declares read-only, and {what}" for what in _writes(claims))
+        yield from (f"{tool.name} declares read-only, and {claim}" for claim in _writes(claims))
     condition = claims.get("read_only_when")
     fault = None if condition is None else schema_fault(condition)
     if fault is not None:
@@ -141,9 +141,9 @@ def _writes(claims: Mapping[str, Any]) -> Iterator[str]:
     if json_object(claims.get("resources")).get("writes"):
         yield "has resources that it writes"
     places = json_object(claims.get("capabilities")).get("filesystem")
-    for place in places if isinstance(places, list) else ():
-        if isinstance(place, Mapping) and "w" in str(place.get("mode", "")):
-            yield f"wants to write files at {place.get('path')!r}"
+    for resource in places if isinstance(places, list) else ():
+        if isinstance(resource, Mapping) and "w" in str(resource.get("mode", "")):
+            yield f"wants to write files at {resource.get('path')!r}"
 
 
 def check_manifest(file: Path, tools: Mapping[str, PluginTool], entry: str | None) -> Iterator[str]:

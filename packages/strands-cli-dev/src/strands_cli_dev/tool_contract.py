@@ -318,7 +318,7 @@ class ToolContract:
         If it fails: use absolute paths instead of `os.chdir`, and pass `env=` to a child process.
         """
         for scene in self._scenes():
-            yield from (f"{scene.title} changed {what}" for what in scene.traces.changed)
+            yield from (f"{scene.title} changed {change}" for change in scene.traces.changed)
 
     @standard
     def test_a_read_only_call_writes_nothing(self) -> Iterator[str]:
@@ -342,10 +342,10 @@ class ToolContract:
 
     def _plugin(self) -> Any:
         """Return `tool` unchanged: a function or a `@tool` as a class attribute must not become a method."""
-        found = inspect.getattr_static(self, "tool")
-        if isinstance(found, staticmethod):
-            return found.__func__
-        return self.tool if isinstance(found, (property, functools.cached_property)) else found
+        static_tool = inspect.getattr_static(self, "tool")
+        if isinstance(static_tool, staticmethod):
+            return static_tool.__func__
+        return self.tool if isinstance(static_tool, (property, functools.cached_property)) else static_tool
 
     def _examples(self, names: Iterable[str]) -> Mapping[str, tuple[Example, ...]]:
         examples, names = self.examples, list(names)

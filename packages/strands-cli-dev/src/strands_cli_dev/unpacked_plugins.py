@@ -29,10 +29,10 @@ def adoptable_tools(name: str, path: Sequence[str], taken: Collection[str] = ())
         path: The directories to search, its unpacked folder first. taken: The names of other tools, which none of them
             gets.
     """
-    found = survey(name, AdoptedFile(), taken, path=path)
+    survey_result = survey(name, AdoptedFile(), taken, path=path)
     tools = []
-    for candidate in found.candidates:
-        record = candidate.record(found.found)
+    for candidate in survey_result.candidates:
+        record = candidate.record(survey_result.tools)
         members = tuple(
             replace(record, name=member.name or "?", **_described(member)) for member in candidate.tool.members or ()
         )

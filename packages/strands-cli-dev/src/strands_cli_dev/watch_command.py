@@ -142,7 +142,7 @@ def _passed_on(process: subprocess.Popen[str]) -> Iterator[list[int]]:
 def states_of(places: Iterable[str]) -> States:
     """Return the state of every file in these places; a file that does not exist is left out."""
     states: dict[str, tuple[int, int, int]] = {}
-    for path in (path for place in places for path in _files(place)):
+    for path in (path for path_or_folder in places for path in _files(path_or_folder)):
         try:
             status = os.stat(path)  # noqa: PTH116 - many files, often
         except OSError:
@@ -170,11 +170,11 @@ def changed_files(before: States, now: States) -> list[str]:
     return [path.removeprefix(here) for path in paths]
 
 
-def _files(place: str) -> Iterator[str]:
-    if not os.path.isdir(place):  # noqa: PTH112
-        yield place
+def _files(path_or_folder: str) -> Iterator[str]:
+    if not os.path.isdir(path_or_folder):  # noqa: PTH112
+        yield path_or_folder
         return
-    for folder, below, names in os.walk(place):
+    for folder, below, names in os.walk(path_or_folder):
         below[:] = [name for name in below if name != "__pycache__" and not name.startswith(".")]
         yield from (
             os.path.join(folder, name)  # noqa: PTH118

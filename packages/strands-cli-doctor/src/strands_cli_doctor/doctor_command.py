@@ -37,9 +37,9 @@ def doctor(
     return ExitCode.OK if ok else ExitCode.NOT_EQUIPPED
 
 
-def _print_lines(found: Examination) -> None:
-    width = max(len(check.name) for _, check in found.lines)
-    for plugin, check in found.lines:
+def _print_lines(examination: Examination) -> None:
+    width = max(len(check.name) for _, check in examination.lines)
+    for plugin, check in examination.lines:
         text = " ".join(check.message.split()) + (f"  [{plugin}]" if plugin is not None else "")
         print_result(f"{check.status:8} {check.name:{width}}  {text}")
         if check.fix and check.status != "ok":
@@ -48,14 +48,14 @@ def _print_lines(found: Examination) -> None:
 
 def _print_layers(layers: tuple[Found, ...]) -> None:
     rows = [("layer", "here", "Linux", "macOS", "Windows", "prevents")]
-    for found in layers:
-        layer = found.layer
-        prevents = layer.prevents + (f" ({found.detail})" if found.detail else "")
-        rows.append((layer.name, found.here, layer.linux, layer.macos, layer.windows, prevents))
+    for layer_state in layers:
+        layer = layer_state.layer
+        prevents = layer.prevents + (f" ({layer_state.detail})" if layer_state.detail else "")
+        rows.append((layer.name, layer_state.here, layer.linux, layer.macos, layer.windows, prevents))
     print_result("\n".join(["", *table(rows)]))
 
 
-def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
+def _document(examination: Examination, *, ok: bool) -> dict[str, Any]:
     checks = [
         {
             "plugin": plugin,
@@ -64,7 +64,7 @@ def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
             "message": check.message,
             "fix": check.fix,
         }
-        for plugin, check in found.lines
+        for plugin, check in examination.lines
     ]
     layers = [
         {
@@ -76,7 +76,7 @@ def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
             "macos": layer.layer.macos,
             "windows": layer.layer.windows,
         }
-        for layer in found.layers
+        for layer in examination.layers
     ]
     engines = [
         {
@@ -86,6 +86,6 @@ def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
             "reason": engine.reason,
             "layers": dict(engine.layers),
         }
-        for engine in found.engines
+        for engine in examination.engines
     ]
     return {"ok": ok, "checks": checks, "layers": layers, "engines": engines}

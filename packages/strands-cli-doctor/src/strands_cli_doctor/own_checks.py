@@ -44,8 +44,8 @@ def check_path(environ: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _program_in(entry: str) -> Path | None:
-    found = shutil.which(PROGRAM, path=entry)
-    return Path(found).absolute() if found else None
+    program = shutil.which(PROGRAM, path=entry)
+    return Path(program).absolute() if program else None
 
 
 def _origin(program: Path) -> str:

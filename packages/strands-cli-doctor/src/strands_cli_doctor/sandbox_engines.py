@@ -66,14 +66,14 @@ def find_engines(
             lines.append(Check(name, "ok", "not tested: policy denies it"))
             continue
         try:
-            found = _ask(record, import_path)
+            engines_of_tool = _ask(record, import_path)
         except EngineFault as fault:
             lines.append(
                 Check(name, "failed", f"{record.distribution}: {fault}", "reinstall it, or report it to its author")
             )
             continue
-        engines += found
-        lines.append(_line(name, found))
+        engines += engines_of_tool
+        lines.append(_line(name, engines_of_tool))
     return engines, lines
 
 
@@ -87,9 +87,9 @@ def _with_engines(tools: Iterable[ToolRecord]) -> Iterator[ToolRecord]:
                 yield record
 
 
-def _line(name: str, found: list[Engine]) -> Check:
-    chosen = next((engine for engine in found if engine.available), None)
-    others = [f"{engine.name} not available: {engine.reason}" for engine in found if not engine.available]
+def _line(name: str, engines: list[Engine]) -> Check:
+    chosen = next((engine for engine in engines if engine.available), None)
+    others = [f"{engine.name} not available: {engine.reason}" for engine in engines if not engine.available]
     if chosen is None:
         reasons = "; ".join(others) or "it has no engine"
         return Check(

@@ -92,9 +92,15 @@ class ManifestHook(BuildHookInterface[Any]):
 def wrong_options(config: Mapping[str, Any]) -> Iterator[str]:
     """Yield the faults of the hook's own configuration."""
     # The options of hatchling itself are in the same table.
-    known = {*OPTIONS, "dependencies", "enable-by-default", "require-runtime-dependencies", "require-runtime-features"}
+    known_options = {
+        *OPTIONS,
+        "dependencies",
+        "enable-by-default",
+        "require-runtime-dependencies",
+        "require-runtime-features",
+    }
     for name, value in config.items():
-        if name not in known:
+        if name not in known_options:
             yield f"there is no option '{name}' of strands-tools; there are: {', '.join(OPTIONS)}"
         elif name in OPTIONS and not isinstance(value, OPTIONS[name]):
             yield f"the option '{name}' of strands-tools is {value!r}, not of type {OPTIONS[name].__name__}"

@@ -45,10 +45,12 @@ def build(
             {
                 "site": str(site),
                 "releases": [
-                    {"name": one["name"], "version": one["version"], "check": one["check"]}
-                    for one in built.document["releases"]
+                    {"name": release["name"], "version": release["version"], "check": release["check"]}
+                    for release in built.document["releases"]
                 ],
-                "libraries": [{"name": one["name"], "version": one["version"]} for one in built.document["libraries"]],
+                "libraries": [
+                    {"name": release["name"], "version": release["version"]} for release in built.document["libraries"]
+                ],
                 "findings": [finding.as_dict() for finding in built.findings],
             }
         )

@@ -24,7 +24,7 @@ from strands_cli.api import (
 )
 from strands_cli_index.foreign_text import one_line
 from strands_cli_index.reading.index_copies import read_part
-from strands_cli_index.reading.index_places import Place, configured_places, parse_places
+from strands_cli_index.reading.index_places import IndexLocation, configured_places, parse_places
 from strands_cli_index.reading.releases import require_places
 from strands_cli_index.reading.search_file import GROUPS, SearchLine, find_lines
 from strands_cli_index.reading.site_files import SEARCHED
@@ -65,54 +65,58 @@ def search(
     places = parse_places(indexes) if indexes else configured_places()
     require_places(places if indexes else ())
     installed = discover_catalog()
-    found: list[dict[str, Any]] = []
+    plugins: list[dict[str, Any]] = []
     findings: list[Finding] = []
     remarks: list[str] = []
-    unread: list[Place] = []
+    unread: list[IndexLocation] = []
     code: int = ExitCode.OK
-    for place in places:
+    for location in places:
         try:
-            found += _in_index(place, words, installed, remarks)
+            plugins += _in_index(location, words, installed, remarks)
         except StrandsCliError as error:
             findings += error.findings
             code = code or error.exit_code
-            unread.append(place)
-    found += _installed_only(words, installed, {one["name"] for one in found})
-    found.sort(key=lambda one: (_rank(one, words), one["name"]))
+            unread.append(location)
+    plugins += _installed_only(words, installed, {plugin["name"] for plugin in plugins})
+    plugins.sort(key=lambda plugin: (_rank(plugin, words), plugin["name"]))
     if as_json:
         shown = [finding.as_dict() for finding in findings]
-        print_json({"words": list(words), "plugins": found, "remarks": remarks, "findings": shown})
+        print_json({"words": list(words), "plugins": plugins, "remarks": remarks, "findings": shown})
     else:
         for remark in remarks:
             say(f"warning: {remark}")
         say_findings(findings)
-        if found:
-            print_result("\n".join(line for one in found for line in _lines(one, words, is_named=bool(indexes))))
+        if plugins:
+            print_result(
+                "\n".join(line for plugin in plugins for line in _lines(plugin, words, is_named=bool(indexes)))
+            )
         else:
             say(_nothing(words, places, unread))
-    return code or (ExitCode.OK if found else ExitCode.NO)
+    return code or (ExitCode.OK if plugins else ExitCode.NO)
 
 
-def _nothing(words: Sequence[str], places: Sequence[Place], unread: Sequence[Place]) -> str:
-    what = f"no plugin has {' '.join(words)!r}" if words else "there is no plugin"
+def _nothing(words: Sequence[str], places: Sequence[IndexLocation], unread: Sequence[IndexLocation]) -> str:
+    message = f"no plugin has {' '.join(words)!r}" if words else "there is no plugin"
     if places:
-        searched = [*(f"in {place}" for place in places if place not in unread), "on this machine"]
-        return f"{what} {' or '.join(searched)}"
+        searched = [*(f"in {location}" for location in places if location not in unread), "on this machine"]
+        return f"{message} {' or '.join(searched)}"
     fix = "pass --index URL, or see: strands explain plugin-indexes"
-    return f"{what} on this machine, and no index is configured\n  fix: {fix}"
+    return f"{message} on this machine, and no index is configured\n  fix: {fix}"
 
 
-def _in_index(place: Place, words: Sequence[str], installed: Installed, remarks: list[str]) -> Iterator[dict[str, Any]]:
-    if place.url is None and place.folder is None:  # the index of pip, without manifests
+def _in_index(
+    location: IndexLocation, words: Sequence[str], installed: Installed, remarks: list[str]
+) -> Iterator[dict[str, Any]]:
+    if location.url is None and location.folder is None:  # the index of pip, without manifests
         return
-    part = read_part(place, SEARCHED)
+    part = read_part(location, SEARCHED)
     if part.remark:
         remarks.append(part.remark)
     for line in find_lines(part.raw, words, part.file):
-        yield _of_line(line, place, installed)
+        yield _of_line(line, location, installed)
 
 
-def _of_line(line: SearchLine, place: Place, installed: Installed) -> dict[str, Any]:
+def _of_line(line: SearchLine, location: IndexLocation, installed: Installed) -> dict[str, Any]:
     return {
         "name": line.name,
         "version": line.version,
@@ -123,7 +127,7 @@ def _of_line(line: SearchLine, place: Place, installed: Installed) -> dict[str, 
         "publisher": line.publisher or None,
         "check": line.check or None,
         "adopt": line.to_adopt,
-        "index": str(place),
+        "index": str(location),
         "installed": installed.version_of(line.name),
     }
 
@@ -158,7 +162,9 @@ def _packaged_here() -> dict[str, dict[str, list[str]]]:
     for group in GROUPS:
         for point in metadata.entry_points(group=f"strands_cli.{group}"):
             if point.dist is not None:
-                groups = packaged.setdefault(normalise(point.dist.name), {one: [] for one in GROUPS})
+                groups = packaged.setdefault(
+                    normalise(point.dist.name), {packaged_group: [] for packaged_group in GROUPS}
+                )
                 folder = folder_of(point.value)
                 names = [point.name, *(names_in(folder, group) if folder is not None else ())]
                 groups[group] += [name for name in names if name not in groups[group]]
@@ -174,42 +180,42 @@ def _of_records(
         for record in records
     ]
     unknown = dict.fromkeys(("publisher", "check", "index"))
-    known = {"name": name, "version": version, "versions": [version] if version else [], "summary": summary}
-    return {**known, "tools": tools, **packaged, **unknown, "adopt": False, "installed": version}
+    facts = {"name": name, "version": version, "versions": [version] if version else [], "summary": summary}
+    return {**facts, "tools": tools, **packaged, **unknown, "adopt": False, "installed": version}
 
 
-def _rank(found: Mapping[str, Any], words: Sequence[str]) -> int:
+def _rank(plugin: Mapping[str, Any], words: Sequence[str]) -> int:
     """Return how well a plugin fits: by its name, then by the names of its tools, then by other texts."""
     folded = [word.casefold() for word in words]
-    names = {tool["name"].casefold() for tool in found["tools"]}
-    if any(word == found["name"] or word in names for word in folded):
+    names = {tool["name"].casefold() for tool in plugin["tools"]}
+    if any(word == plugin["name"] or word in names for word in folded):
         return 0
-    if all(word in found["name"] for word in folded):
+    if all(word in plugin["name"] for word in folded):
         return 1
     return 2 if any(word in name for word in folded for name in names) else 3
 
 
-def _lines(found: Mapping[str, Any], words: Sequence[str], *, is_named: bool) -> Iterator[str]:
-    installed = found["installed"]
+def _lines(plugin: Mapping[str, Any], words: Sequence[str], *, is_named: bool) -> Iterator[str]:
+    installed = plugin["installed"]
     here = (
-        "" if installed is None else " (installed)" if installed == found["version"] else f" (installed: {installed})"
+        "" if installed is None else " (installed)" if installed == plugin["version"] else f" (installed: {installed})"
     )
-    yield f"{found['name']} {found['version'] or '?'}{here}  {_line(found['summary'])}".rstrip()
-    shown = _tools_to_show(found["tools"], words)
+    yield f"{plugin['name']} {plugin['version'] or '?'}{here}  {_line(plugin['summary'])}".rstrip()
+    shown = _tools_to_show(plugin["tools"], words)
     for tool in shown[:MOST_TOOLS]:
         yield f"    {_line(tool['name'])}  {_line(tool['description'])} ({_line(tool['permissions'])})"
     if len(shown) > MOST_TOOLS:
         yield f"    and {counted(len(shown) - MOST_TOOLS, 'tool')} more"
     for group in GROUPS:
-        if found[group]:
-            yield f"    {group}: {_line(', '.join(found[group]))}"
-    if found["index"]:
-        by = found["publisher"] or "unverified"
-        yield f"    in {found['index']}; publisher: {_line(by)}; check: {_line(found['check'] or '?')}"
+        if plugin[group]:
+            yield f"    {group}: {_line(', '.join(plugin[group]))}"
+    if plugin["index"]:
+        by = plugin["publisher"] or "unverified"
+        yield f"    in {plugin['index']}; publisher: {_line(by)}; check: {_line(plugin['check'] or '?')}"
         if installed is None:
-            option = f" --index {shlex.quote(found['index'])}" if is_named else ""
-            command = "strands plugin adopt {} --install" if found["adopt"] else "strands plugin install {}"
-            yield f"    {command.format(found['name'])}{option}"
+            option = f" --index {shlex.quote(plugin['index'])}" if is_named else ""
+            command = "strands plugin adopt {} --install" if plugin["adopt"] else "strands plugin install {}"
+            yield f"    {command.format(plugin['name'])}{option}"
 
 
 def _line(text: str) -> str:

@@ -78,8 +78,8 @@ def names_in(folder: Path, group: str) -> list[str]:
     if not folder.is_dir():
         return []
     if group == "skills":
-        found = {path.parent.name for path in folder.glob("*/SKILL.md")}
-        found |= {folder.name} if (folder / "SKILL.md").is_file() else set()
+        names = {path.parent.name for path in folder.glob("*/SKILL.md")}
+        names |= {folder.name} if (folder / "SKILL.md").is_file() else set()
     else:
-        found = {path.stem for path in folder.iterdir() if path.suffix in _SUFFIXES}
-    return sorted(found)[:MAX_PACKAGED]
+        names = {path.stem for path in folder.iterdir() if path.suffix in _SUFFIXES}
+    return sorted(names)[:MAX_PACKAGED]

@@ -79,8 +79,8 @@ class AnswerReader:
         else:
             yield from self._delta("text", {}, {"text": answer[ANSWER]})
 
-    def _started(self, name: str, given: str | None = None) -> Event:
-        return {"toolUse": {"name": name, "toolUseId": given or f"call_{uuid.uuid4().hex[:12]}"}}
+    def _started(self, name: str, identity: str | None = None) -> Event:
+        return {"toolUse": {"name": name, "toolUseId": identity or f"call_{uuid.uuid4().hex[:12]}"}}
 
     def _delta(self, key: object, start: Event, delta: Event) -> Iterator[Event]:
         if key != self._open:

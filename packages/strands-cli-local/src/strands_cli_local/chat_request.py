@@ -141,10 +141,10 @@ def written(messages: Sequence[Mapping[str, Any]], system: str, *, as_roles: boo
         system: The system prompt; empty for none.
         as_roles: Whether calls and results have roles of their own, for a template that knows tools, or are text.
     """
-    found = [{"role": "system", "content": system}] if system else []
+    roles = [{"role": "system", "content": system}] if system else []
     for message in messages:
-        found += _with_roles(message) if as_roles else _as_text(message)
-    return found
+        roles += _with_roles(message) if as_roles else _as_text(message)
+    return roles
 
 
 def _with_roles(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

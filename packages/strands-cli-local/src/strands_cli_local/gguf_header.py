@@ -52,13 +52,13 @@ def read_header(name: str) -> GgufHeader:
     """
     path = Path(name).expanduser()
     try:
-        found = path.stat()
+        file_stat = path.stat()
         if path.is_dir():
             raise InvalidInput(f"{path} is a folder, not a GGUF file", fix=_files_in(path))
         # A pipe would be waited for, and a device has no end.
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(file_stat.st_mode):
             raise InvalidInput(f"{path} is a pipe or a device, not a GGUF file", fix=_files_in(path.parent))
-        return _read(path.resolve(), found.st_size, found.st_mtime_ns)
+        return _read(path.resolve(), file_stat.st_size, file_stat.st_mtime_ns)
     except FileNotFoundError as error:
         raise InvalidInput(f"there is no file {path}", fix=_files_in(path.parent)) from error
     except OSError as error:
@@ -67,8 +67,10 @@ def read_header(name: str) -> GgufHeader:
 
 def _files_in(folder: Path) -> str:
     """Return a fix that names the models of a folder."""
-    found = sorted(path.name for path in folder.glob("*.gguf") if path.is_file())[:5] if folder.is_dir() else []
-    named = f"those of {folder} are {', '.join(found)}" if found else "a path is relative to the current folder"
+    file_names = sorted(path.name for path in folder.glob("*.gguf") if path.is_file())[:5] if folder.is_dir() else []
+    named = (
+        f"those of {folder} are {', '.join(file_names)}" if file_names else "a path is relative to the current folder"
+    )
     return f"write the path of a GGUF file as model_id; {named}"
 
 

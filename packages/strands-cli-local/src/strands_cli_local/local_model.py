@@ -204,8 +204,8 @@ class LocalModel(Model):
 
     def _require_room(self, reader: AnswerReader) -> None:
         """Check that an answer did not end because the context was full, for which the SDK has no word."""
-        asked = self._sampling.get("max_tokens")
-        if reader.was_cut and (asked is None or reader.usage["outputTokens"] < asked):
+        max_tokens = self._sampling.get("max_tokens")
+        if reader.was_cut and (max_tokens is None or reader.usage["outputTokens"] < max_tokens):
             length = self._loading.context
             raise InvalidInput(
                 f"the conversation and the answer filled the context of {length} tokens",
@@ -217,6 +217,6 @@ def _is_number(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _require(fits: bool, name: str, value: object, wanted: str) -> None:
+def _require(fits: bool, name: str, value: object, form: str) -> None:
     if not fits:
-        raise InvalidInput(f"the provider 'local' has {name}: {value!r}", fix=f"write {name} as {wanted}")
+        raise InvalidInput(f"the provider 'local' has {name}: {value!r}", fix=f"write {name} as {form}")

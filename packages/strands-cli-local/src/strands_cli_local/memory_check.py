@@ -26,18 +26,18 @@ def needed(header: GgufHeader, tokens: int) -> int:
 
 def available() -> int | None:
     """Return the free bytes for a process, those of its control group too; None where nothing tells it."""
-    found = []
+    numbers = []
     try:
         lines = dict(line.split(":", 1) for line in MEMINFO.read_text(encoding="ascii").splitlines() if ":" in line)
-        found.append(int(lines["MemAvailable"].split()[0]) * 1024)
+        numbers.append(int(lines["MemAvailable"].split()[0]) * 1024)
     except (OSError, LookupError, ValueError):
         return None
     for most, used in GROUPS:
         try:
-            found.append(int(most.read_text(encoding="ascii")) - int(used.read_text(encoding="ascii")))
+            numbers.append(int(most.read_text(encoding="ascii")) - int(used.read_text(encoding="ascii")))
         except (OSError, ValueError):
             continue
-    return max(0, min(found))
+    return max(0, min(numbers))
 
 
 def require_memory(header: GgufHeader, tokens: int, free: int | None) -> None:
@@ -46,10 +46,10 @@ def require_memory(header: GgufHeader, tokens: int, free: int | None) -> None:
     Raises:
         NotEquipped: It does not; with the numbers.
     """
-    wanted = needed(header, tokens)
-    if free is None or wanted <= free:
+    bytes_needed = needed(header, tokens)
+    if free is None or bytes_needed <= free:
         return
-    message = f"{header.path} needs about {_gigabytes(wanted)} with a context of {tokens:,} tokens in all"
+    message = f"{header.path} needs about {_gigabytes(bytes_needed)} with a context of {tokens:,} tokens in all"
     fix = "take a smaller file or a lower `options.context`; `options: {check_memory: false}` loads it nevertheless"
     raise NotEquipped(f"{message}, and {_gigabytes(free)} of memory are free", fix=fix)
 

@@ -65,7 +65,7 @@ _lock = threading.Lock()
 _loaded: dict[Loading, Loaded] = {}
 
 
-def load(wanted: Loading) -> Loaded:
+def load(request: Loading) -> Loaded:
     """Return a model, loaded by the first call; takes seconds, or minutes for a large file.
 
     Raises:
@@ -73,19 +73,19 @@ def load(wanted: Loading) -> Loaded:
         InvalidInput: The runtime cannot load the file.
     """
     with _lock:
-        if wanted not in _loaded:
-            _loaded[wanted] = _load(wanted)
-        return _loaded[wanted]
+        if request not in _loaded:
+            _loaded[request] = _load(request)
+        return _loaded[request]
 
 
-def require_room(wanted: Loading) -> None:
+def require_room(request: Loading) -> None:
     """Check that an unloaded model fits into the free memory.
 
     Raises:
         NotEquipped: It does not.
     """
-    if wanted.check_memory and not wanted.gpu_layers and wanted not in _loaded:
-        require_memory(wanted.header, wanted.context * wanted.parallel, available())
+    if request.check_memory and not request.gpu_layers and request not in _loaded:
+        require_memory(request.header, request.context * request.parallel, available())
 
 
 def require_runtime() -> Any:
@@ -105,28 +105,28 @@ def require_runtime() -> Any:
         ) from error
 
 
-def _load(wanted: Loading) -> Loaded:
+def _load(request: Loading) -> Loaded:
     runtime = require_runtime()
-    require_room(wanted)
+    require_room(request)
     key = secrets.token_urlsafe(32)
     try:
-        server = runtime.Server(_settings(runtime.CommonParams(), wanted, key))
+        server = runtime.Server(_settings(runtime.CommonParams(), request, key))
     except AttributeError as error:
         fix = f"{sys.executable} -m pip install --upgrade {RUNTIME}"
         raise NotEquipped(f"this version of {RUNTIME} has other settings: {error}", fix=fix) from error
     except (RuntimeError, ValueError) as error:
-        architecture = wanted.header.architecture or "unknown"
+        architecture = request.header.architecture or "unknown"
         raise InvalidInput(
-            f"{RUNTIME} cannot load {wanted.header.path} (architecture: {architecture}): {error}",
+            f"{RUNTIME} cannot load {request.header.path} (architecture: {architecture}): {error}",
             fix=f"{sys.executable} -m pip install --upgrade {RUNTIME}, or download the file again",
         ) from error
     return Loaded(server.listening_address, key, server)
 
 
-def _settings(settings: Any, wanted: Loading, key: str) -> Any:
+def _settings(settings: Any, request: Loading, key: str) -> Any:
     """Fill the runtime's settings: a port of this machine that asks for the key, and no unneeded part."""
-    settings.model.path = str(wanted.header.path)
-    settings.n_ctx, settings.n_parallel = wanted.context * wanted.parallel, wanted.parallel
+    settings.model.path = str(request.header.path)
+    settings.n_ctx, settings.n_parallel = request.context * request.parallel, request.parallel
     settings.n_batch = settings.n_ubatch = BATCH
     settings.port, settings.api_keys = 0, [key]
     # Versions of spring 2026 have one name.
@@ -137,8 +137,8 @@ def _settings(settings: Any, wanted: Loading, key: str) -> Any:
     for name, value in UNNEEDED.items():
         if hasattr(settings, name):
             setattr(settings, name, value)
-    if wanted.threads is not None:
-        settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = wanted.threads
-    if wanted.gpu_layers is not None:
-        settings.n_gpu_layers = wanted.gpu_layers
+    if request.threads is not None:
+        settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = request.threads
+    if request.gpu_layers is not None:
+        settings.n_gpu_layers = request.gpu_layers
     return settings

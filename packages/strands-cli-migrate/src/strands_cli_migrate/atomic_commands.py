@@ -86,14 +86,14 @@ def _first_line(text: str | None) -> str:
     return (text or "").strip().partition("\n")[0]
 
 
-def _row(one: Atomic) -> dict[str, Any]:
+def _row(atomic: Atomic) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "description": one.description,
-        "version": one.version,
-        "file": one.document.file,
-        "form": "workflow" if one.is_workflow else "agent",
-        "tests": [test.name for test in one.tests],
+        "name": atomic.name,
+        "description": atomic.description,
+        "version": atomic.version,
+        "file": atomic.document.file,
+        "form": "workflow" if atomic.is_workflow else "agent",
+        "tests": [test.name for test in atomic.tests],
     }
 
 

@@ -116,8 +116,8 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
                 if not quiet:
                     _report(outcomes[-1])
 
-    with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place:
-        run_to_end(lambda: go(Path(place)), reserves_streams=True)
+    with tempfile.TemporaryDirectory(prefix="strands-atomic-") as folder:
+        run_to_end(lambda: go(Path(folder)), reserves_streams=True)
     return outcomes
 
 

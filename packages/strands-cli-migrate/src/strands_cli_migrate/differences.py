@@ -28,7 +28,7 @@ class Difference(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """Return the row as JSON."""
         names = ("file", "line", "column", "pointer")
-        places = [{name: getattr(place, name) for name in names} for place in self.places]
+        places = [{name: getattr(position, name) for name in names} for position in self.places]
         return {**self._asdict(), "codes": list(self.codes), "places": places}
 
 
@@ -40,16 +40,16 @@ def known_differences() -> list[Difference]:
 
 def print_differences(names: Sequence[str], *, as_json: bool) -> int:
     """Print the differences of each file, and return the exit code of its findings."""
-    found = {name: Workflow.from_file(name).validate() for name in dict.fromkeys(names)}
-    for findings in found.values():
+    findings_by_file = {name: Workflow.from_file(name).validate() for name in dict.fromkeys(names)}
+    for findings in findings_by_file.values():
         say_findings(findings)
-    differences = {name: [*_differences_in(findings)] for name, findings in found.items()}
+    differences = {name: [*_differences_in(findings)] for name, findings in findings_by_file.items()}
     if as_json:
         rows = {name: [row.as_dict() for row in rows] for name, rows in differences.items()}
         print_json({"files": [{"file": name, "differences": rows[name]} for name in rows]})
     else:
         print_result("\n".join(line for rows in differences.values() for row in rows for line in _lines(row)))
-    is_wrong = any(finding.severity == "error" for findings in found.values() for finding in findings)
+    is_wrong = any(finding.severity == "error" for findings in findings_by_file.values() for finding in findings)
     return ExitCode.INVALID if is_wrong else ExitCode.OK
 
 
@@ -68,7 +68,7 @@ def _differences_in(findings: Sequence[Finding]) -> Iterator[Difference]:
 
 
 def _lines(row: Difference) -> Iterator[str]:
-    places = list(dict.fromkeys(f"{place.file}:{place.line}" for place in row.places))
+    places = list(dict.fromkeys(f"{position.file}:{position.line}" for position in row.places))
     yield f"{places[0] if places else 'any file'}: {row.subject}"
     yield f"  earlier: {row.earlier}"
     yield f"  now: {row.now}"

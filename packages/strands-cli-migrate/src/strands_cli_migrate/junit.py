@@ -88,4 +88,4 @@ def _add_result(case: Element, outcome: Outcome) -> None:
 
 def _xml(text: str) -> str:
     r"""Return text that XML can contain; other characters are escaped as in Python (`\x1b`)."""
-    return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape", "backslashreplace").decode("ascii"), text)
+    return _NOT_XML.sub(lambda match: match[0].encode("unicode_escape", "backslashreplace").decode("ascii"), text)

@@ -72,18 +72,18 @@ def migrate(
         from strands_cli_migrate.differences import print_differences
 
         return print_differences(files, as_json=as_json)
-    found = [migrated(name) for name in dict.fromkeys(files)]
-    for one in found:
-        say_findings(one.findings)
+    results = [migrated(name) for name in dict.fromkeys(files)]
+    for result in results:
+        say_findings(result.findings)
     if as_json:
-        print_json({"files": [_row(one, out, check=check) for one in found]})
-    for one in found:
+        print_json({"files": [_row(result, out, check=check) for result in results]})
+    for result in results:
         if not check:
-            _write(one, out)
-        elif one.is_changed and not as_json:
-            print_result(one.diff)
-    changes = any(one.is_changed for one in found)
-    return max([one.code for one in found] + [ExitCode.INVALID if check and changes else ExitCode.OK])
+            _write(result, out)
+        elif result.is_changed and not as_json:
+            print_result(result.diff)
+    changes = any(result.is_changed for result in results)
+    return max([result.code for result in results] + [ExitCode.INVALID if check and changes else ExitCode.OK])
 
 
 def migrated(name: str) -> Migrated:
@@ -121,24 +121,30 @@ def _text(name: str, before: str, old: Any, made: Translation) -> str:
     return text.replace("\n", ends)
 
 
-def _row(one: Migrated, out: str | None, *, check: bool) -> dict[str, Any]:
-    place = None if check or not one.is_changed else out or one.name
-    findings = [finding.as_dict() for finding in one.findings]
-    return {"file": one.name, "changed": one.is_changed, "written": place, "diff": one.diff, "findings": findings}
+def _row(result: Migrated, out: str | None, *, check: bool) -> dict[str, Any]:
+    target = None if check or not result.is_changed else out or result.name
+    findings = [finding.as_dict() for finding in result.findings]
+    return {
+        "file": result.name,
+        "changed": result.is_changed,
+        "written": target,
+        "diff": result.diff,
+        "findings": findings,
+    }
 
 
-def _write(one: Migrated, out: str | None) -> None:
+def _write(result: Migrated, out: str | None) -> None:
     """Write the text of a file where it belongs."""
-    place = out or one.name
-    if one.is_refused:
-        say(f"{one.name}: nothing is written")
-    elif place == STDIN:  # also an unchanged text: the next program of a pipe reads it
-        sys.stdout.write(one.after)
-    elif not one.is_changed and out is None:
-        say(f"{one.name}: it is of version {PRESENT}")
+    target = out or result.name
+    if result.is_refused:
+        say(f"{result.name}: nothing is written")
+    elif target == STDIN:  # also an unchanged text: the next program of a pipe reads it
+        sys.stdout.write(result.after)
+    elif not result.is_changed and out is None:
+        say(f"{result.name}: it is of version {PRESENT}")
     else:
-        _replace(Path(place), one.after)
-        say(f"{place}: version {PRESENT}")
+        _replace(Path(target), result.after)
+        say(f"{target}: version {PRESENT}")
 
 
 def _replace(path: Path, text: str) -> None:
@@ -147,14 +153,14 @@ def _replace(path: Path, text: str) -> None:
     Raises:
         UsageError: It cannot be written.
     """
-    place = Path(os.path.realpath(path))
-    new = place.with_name(f".{place.name}.{os.getpid()}.new")
+    real_path = Path(os.path.realpath(path))
+    new = real_path.with_name(f".{real_path.name}.{os.getpid()}.new")
     try:
         # Not as a result of a command, in which texts like secrets are hidden.
         new.write_text(text, encoding="utf-8", newline="")
-        if place.exists():
-            shutil.copymode(place, new)
-        new.replace(place)
+        if real_path.exists():
+            shutil.copymode(real_path, new)
+        new.replace(real_path)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}", fix="name another file: -o FILE") from error
     finally:

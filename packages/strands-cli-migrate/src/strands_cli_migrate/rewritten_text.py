@@ -121,12 +121,12 @@ class _Rewriter:
             return
         end = node.items[-1].end
         if node.style:
-            self.edits.append((end, end, "".join(f", {_flow(one)}" for one in new[len(old) :])))
+            self.edits.append((end, end, "".join(f", {_flow(item)}" for item in new[len(old) :])))
         else:
             dash = self.source.rfind("-", 0, node.items[-1].start)
             head = "\n" + " " * self._column(dash) + "- "
             self.edits.append(
-                (self._line_end(end), self._line_end(end), "".join(head + _flow(one) for one in new[len(old) :]))
+                (self._line_end(end), self._line_end(end), "".join(head + _flow(item) for item in new[len(old) :]))
             )
 
     def _change_mapping(self, node: Node, old: dict[str, Any], new: dict[str, Any], pointer: str) -> None:
@@ -156,13 +156,13 @@ class _Rewriter:
 
     def _merged(self, node: Node) -> dict[str, Any]:
         """Return the pairs of merge keys; each names anchors written before."""
-        found: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for key, value in node.pairs:
             if key.text == "<<":
                 for item in value.items or [value]:
                     brought = self.anchored.get(item.name or "")
-                    found = {**(brought if isinstance(brought, dict) else {}), **found}
-        return found
+                    merged = {**(brought if isinstance(brought, dict) else {}), **merged}
+        return merged
 
     def _remove(self, node: Node, number: int) -> None:
         key, value = node.pairs[number]
@@ -187,18 +187,18 @@ class _Rewriter:
             self.edits.append((last, last, f", {kept or f'{_key(name)}: {_flow(value)}'}"))
             return
         lines = [" " * column + kept] if kept is not None else _block({name: value}, column)
-        place = self._line_end(last)
-        self.edits.append((place, place, "".join(f"\n{line}" for line in lines)))
+        position = self._line_end(last)
+        self.edits.append((position, position, "".join(f"\n{line}" for line in lines)))
 
     def _text_of(self, pointer: str | None, name: str, value: Any) -> str | None:
         """Return the text of a one-line pair that is moved as it is."""
         node, key, old = self.root, None, self.old
         for part in (pointer or "").split("/")[1:]:
             token = part.replace("~1", "/").replace("~0", "~")
-            found = node.pair(token) if node.kind == "mapping" else None
-            if found is None or not isinstance(old, dict):
+            pair = node.pair(token) if node.kind == "mapping" else None
+            if pair is None or not isinstance(old, dict):
                 return None
-            (key, node), old = found, old.get(token)
+            (key, node), old = pair, old.get(token)
         is_whole = key is not None and key.text == name and same(old, value) and node.name is None
         if key is None or not is_whole or node.kind == "alias" or "\n" in self.source[key.start : node.end]:
             return None
@@ -218,34 +218,36 @@ class _Rewriter:
         lines = [line for line in self.source[node.start : node.end].split("\n")[1:] if line.strip()]
         return min((len(line) - len(line.lstrip(" ")) for line in lines), default=0)
 
-    def _line_start(self, place: int) -> int:
-        return self.source.rfind("\n", 0, place) + 1
+    def _line_start(self, position: int) -> int:
+        return self.source.rfind("\n", 0, position) + 1
 
-    def _line_end(self, place: int) -> int:
-        found = self.source.find("\n", place)
-        return len(self.source) if found < 0 else found
+    def _line_end(self, position: int) -> int:
+        line_end = self.source.find("\n", position)
+        return len(self.source) if line_end < 0 else line_end
 
-    def _column(self, place: int) -> int:
-        return place - self._line_start(place)
+    def _column(self, position: int) -> int:
+        return position - self._line_start(position)
 
-    def _is_behind_dash(self, place: int) -> bool:
-        return self.source[self._line_start(place) : place].strip() != ""
+    def _is_behind_dash(self, position: int) -> bool:
+        return self.source[self._line_start(position) : position].strip() != ""
 
 
-def same(one: Any, other: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
     """Return whether two values are equal and of one type at all levels: 1, 1.0 and true differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return type(one) is type(other) and bool(one == other)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[name], right[name]) for name in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return type(left) is type(right) and bool(left == right)
 
 
 def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
     """Return the keys that only have another name."""
     come = [name for name in new if name not in old]
-    found = {name: [one for one in come if same(old[name], new[one])] for name in old if name not in new}
-    return {name: names[0] for name, names in found.items() if names}
+    names_by_old = {
+        name: [new_name for new_name in come if same(old[name], new[new_name])] for name in old if name not in new
+    }
+    return {name: names[0] for name, names in names_by_old.items() if names}
 
 
 def _rank(name: str) -> int:
@@ -260,15 +262,15 @@ def _token(key: str) -> str:
 def _block(value: Mapping[str, Any], column: int) -> list[str]:
     """Return a mapping as lines of block style."""
     lines: list[str] = []
-    for name, one in value.items():
+    for name, item in value.items():
         head = f"{' ' * column}{_key(name)}:"
-        if isinstance(one, dict) and one:
-            lines += [head, *_block(one, column + 2)]
-        elif isinstance(one, str) and "\n" in one and _fits_block(one):
-            first, *more = _literal(one, column + 2)
+        if isinstance(item, dict) and item:
+            lines += [head, *_block(item, column + 2)]
+        elif isinstance(item, str) and "\n" in item and _fits_block(item):
+            first, *more = _literal(item, column + 2)
             lines += [f"{head} {first}", *more]
         else:
-            lines.append(f"{head} {_flow(one)}")
+            lines.append(f"{head} {_flow(item)}")
     return lines
 
 
@@ -288,7 +290,7 @@ def _fits_block(text: str) -> bool:
 def _flow(value: Any) -> str:
     """Return a value on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(name)}: {_flow(one)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(name)}: {_flow(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
     return _text(value, quote='"') if isinstance(value, str) else json.dumps(value)

@@ -66,14 +66,14 @@ def target_of(place: StorePlace, address: str) -> Target:
             fix="name it with up to 48 letters a to z, digits and underscores: ?schema=strands_test",
         )
     try:
-        given = conninfo_to_dict(f"postgresql://{address.partition('://')[2]}")
+        parameters = conninfo_to_dict(f"postgresql://{address.partition('://')[2]}")
     except ProgrammingError:
         # The client's message may have a part of the password.
         raise _unreadable(place) from None
-    ports = str(given.get("port") or "").split(",")
+    ports = str(parameters.get("port") or "").split(",")
     if not _USER.fullmatch(address) or not all(port.isdecimal() for port in ports if port):
         raise _unreadable(place)
-    conninfo = make_conninfo("", **{**_DEFAULTS, "application_name": _own_name(), **given}, client_encoding="UTF8")
+    conninfo = make_conninfo("", **{**_DEFAULTS, "application_name": _own_name(), **parameters}, client_encoding="UTF8")
     if own.get("pooler", "session") != "session":
         raise RunRecordError(
             f"the store {place} cannot be used with pooler={own['pooler']}",
@@ -82,15 +82,15 @@ def target_of(place: StorePlace, address: str) -> Target:
     return Target(conninfo, schema, "pooler" in own, _reply_s(place, own.get("reply_timeout")))
 
 
-def _reply_s(place: StorePlace, given: str | None) -> float | None:
-    if given is None:
+def _reply_s(place: StorePlace, text: str | None) -> float | None:
+    if text is None:
         return REPLY_S
-    if not re.fullmatch(r"[0-9]{1,6}", given):
+    if not re.fullmatch(r"[0-9]{1,6}", text):
         raise RunRecordError(
-            f"the store {place} cannot be used with reply_timeout={given}",
+            f"the store {place} cannot be used with reply_timeout={text}",
             fix="write whole seconds, or 0 for no limit: reply_timeout=20",
         )
-    return float(given) or None
+    return float(text) or None
 
 
 def _unreadable(place: StorePlace) -> RunRecordError:

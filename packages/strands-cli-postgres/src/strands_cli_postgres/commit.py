@@ -107,11 +107,13 @@ class RunChanges:
 
 def parameters_of(changes: dict[int, RunChanges]) -> list[list[Any]]:
     """Return the lists of the statement for the changes of runs, by their numbers."""
-    effects = [(run, *columns) for run, one in changes.items() for columns in one.effects.values()]
-    facts = [(run, *fact) for run, one in changes.items() for fact in one.facts.items()]
-    outputs = [(run, *output) for run, one in changes.items() for output in one.outputs.items()]
+    effects = [
+        (run, *columns) for run, changes_of_run in changes.items() for columns in changes_of_run.effects.values()
+    ]
+    facts = [(run, *fact) for run, changes_of_run in changes.items() for fact in changes_of_run.facts.items()]
+    outputs = [(run, *output) for run, changes_of_run in changes.items() for output in changes_of_run.outputs.items()]
     return [
-        *_lists([_held(run, one) for run, one in changes.items()], integers=(0, 1)),
+        *_lists([_held(run, changes_of_run) for run, changes_of_run in changes.items()], integers=(0, 1)),
         *_lists([(0, *_NO_EFFECT), *effects], integers=(0, 5, 13)),
         *_lists([(0, "", ""), *facts], integers=(0,)),
         *_lists([(0, "", ""), *outputs], integers=(0,)),
@@ -150,7 +152,7 @@ def effect_columns(
         TypeError, ValueError, OverflowError: The row has a value that cannot be stored.
     """
     texts = [_storable(text) for text in (row.key, row.kind, row.status, row.digest)]
-    cost, ended_at = (_NONE_NUMBER if one is None else float(one) for one in (row.cost, row.ended_at))
+    cost, ended_at = (_NONE_NUMBER if number is None else float(number) for number in (row.cost, row.ended_at))
     attempt = int(row.attempt)
     if not -(2**63) <= attempt < 2**63:
         raise OverflowError(f"the attempt {attempt} is too large")

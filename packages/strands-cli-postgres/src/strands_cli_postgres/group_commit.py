@@ -72,10 +72,10 @@ def store_entries(
             entry.add(changes.setdefault(entry.run.number, RunChanges(entry.run.fence)))
     if not changes:
         return awaited
-    found = connection.execute(statement, parameters_of(changes), prepare=True).fetchall()
-    if any(serving != backend for _, _, serving in found):
+    stored = connection.execute(statement, parameters_of(changes), prepare=True).fetchall()
+    if any(serving != backend for _, _, serving in stored):
         raise OtherBackend("a pooler has given the connection to another process of the server")
-    written = {run: is_asked for run, is_asked, _ in found}
+    written = {run: is_asked for run, is_asked, _ in stored}
     return {**{run: False for run in awaited if run not in changes}, **written}
 
 

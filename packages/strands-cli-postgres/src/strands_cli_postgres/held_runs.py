@@ -68,14 +68,14 @@ def create_run(database: Database, run_id: str) -> TakenRun:
     session = database.session()
 
     def create(connection: psycopg.Connection[Any]) -> TakenRun | None:
-        found = None
+        taken = None
         try:
-            found = connection.execute(statement, (run_id, key, _holder(connection), key)).fetchone()
+            taken = connection.execute(statement, (run_id, key, _holder(connection), key)).fetchone()
         finally:
             # Locks of a session stay when a statement fails.
-            if found is None and not connection.broken:
+            if taken is None and not connection.broken:
                 _unlock(connection, key)
-        return None if found is None else TakenRun(session, *found)
+        return None if taken is None else TakenRun(session, *taken)
 
     taken = session.claim(run_id, create)
     if taken is None:
@@ -99,14 +99,14 @@ def take_run(database: Database, run_id: str) -> TakenRun:
         if not _lock(connection, key):
             return None
         try:
-            found = connection.execute(statement, (_holder(connection), run_id)).fetchone()
-            if found is None:
+            taken = connection.execute(statement, (_holder(connection), run_id)).fetchone()
+            if taken is None:
                 raise unknown_run(database, run_id)
         except Exception:
             if not connection.broken:
                 _unlock(connection, key)
             raise
-        number, fence, position, *listed = found
+        number, fence, position, *listed = taken
         return TakenRun(session, number, fence, position, dict(zip(_COLUMNS, listed, strict=True)))
 
     while (taken := session.claim(run_id, take)) is None:
@@ -124,10 +124,10 @@ def is_held(database: Database, run_id: str) -> bool:
 
 def held_by_other(database: Database, run_id: str) -> RunRecordError:
     """Return the error for a run held by another process, with the known facts of that."""
-    found = database.query(_HOLDER.replace("{locks}", HELD_LOCKS), (run_id,))
-    if not found:
+    holders = database.query(_HOLDER.replace("{locks}", HELD_LOCKS), (run_id,))
+    if not holders:
         return unknown_run(database, run_id)
-    holder, backend = found[0]
+    holder, backend = holders[0]
     facts = json.loads(holder or "{}")
     where = f" (process {facts.get('pid')} on {facts.get('host')})" if facts else ""
     cut = f", or as its role in psql: SELECT pg_terminate_backend({backend})" if backend else ""

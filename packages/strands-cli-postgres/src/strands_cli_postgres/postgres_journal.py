@@ -82,20 +82,20 @@ class PostgresJournal:
 
     def row(self, key: str) -> Row | None:
         """Return the newest row of this key, or None."""
-        found = self._query(_ROW, self.number, key)
-        return self._row(found[0]) if found else None
+        rows = self._query(_ROW, self.number, key)
+        return self._row(rows[0]) if rows else None
 
     def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
         """Yield rows in the order in which their effects first started; with `below` those whose keys are below it."""
         if below:
-            found = self._query(_ROWS_BELOW, self.number, f"{below}/", f"{below}0", kind, kind)
-            yield from (self._row(columns, is_lazy=True) for columns in found)
+            rows = self._query(_ROWS_BELOW, self.number, f"{below}/", f"{below}0", kind, kind)
+            yield from (self._row(columns, is_lazy=True) for columns in rows)
             return
         position = 0
-        while found := self._query(_ROWS_AFTER, self.number, position, kind, kind):
-            for columns in found:
+        while rows := self._query(_ROWS_AFTER, self.number, position, kind, kind):
+            for columns in rows:
                 yield self._row(columns, is_lazy=True)
-            position = found[-1][-1]
+            position = rows[-1][-1]
 
     def get(self, name: str) -> Any:
         """Return one fact about the run, or None."""
@@ -146,8 +146,8 @@ class PostgresJournal:
 
     def _output(self, text: str | None, digest: str | None) -> Any:
         if digest is not None:
-            found = self._query(_OUTPUT, self.number, digest)
-            text = found[0][0] if found else self._lacking(digest)
+            outputs = self._query(_OUTPUT, self.number, digest)
+            text = outputs[0][0] if outputs else self._lacking(digest)
         return None if text is None else self._decoded(functools.partial(json.loads, text))
 
     def _lacking(self, digest: str) -> str:

@@ -69,15 +69,15 @@ class PostgresStore:
     def find(self, name: str) -> str:
         """Return the id of a run, by its id, the start of its id, or `last`."""
         if name == _LAST:
-            found = self._query(_NEWEST_IDS, 1)
+            ids = self._query(_NEWEST_IDS, 1)
         else:
             # The id itself comes before those that it is the start of.
-            found = self._query(
+            ids = self._query(
                 "SELECT id FROM {schema}.runs WHERE id = %s OR (id > %s AND id < %s) ORDER BY id LIMIT 2",
                 *_range_of(name),
             )
-        if found and (len(found) == 1 or found[0][0] == name):
-            return str(found[0][0])
+        if ids and (len(ids) == 1 or ids[0][0] == name):
+            return str(ids[0][0])
         run_id: str = named_run(name, self._known(name), self.place, list)
         return run_id
 
@@ -101,15 +101,15 @@ class PostgresStore:
 
     def with_status(self, *statuses: str) -> list[str]:
         """Return the ids of the runs whose journals say one of these."""
-        found = self._query("SELECT id FROM {schema}.runs WHERE status = ANY(%s) ORDER BY number", list(statuses))
-        return [run_id for (run_id,) in found]
+        ids = self._query("SELECT id FROM {schema}.runs WHERE status = ANY(%s) ORDER BY number", list(statuses))
+        return [run_id for (run_id,) in ids]
 
     def read(self, run_id: str) -> StoredRun:
         """Return one run as its journal describes it now."""
-        found = self._query(_LISTED + " WHERE r.id = %s", run_id)
-        if not found:
+        runs = self._query(_LISTED + " WHERE r.id = %s", run_id)
+        if not runs:
             raise unknown_run(self._database, run_id)
-        return self._run_of(found[0])
+        return self._run_of(runs[0])
 
     def _run_of(self, columns: Sequence[Any]) -> StoredRun:
         run_id, workflow, pattern, file, status, started_at, ended_at, reason, worked_s, is_worked_on = columns
@@ -131,10 +131,10 @@ class PostgresStore:
         """Open the journal of a run; with `hold` this process takes it over."""
         if hold:
             return HeldJournal(self._database, run_id, take_run(self._database, run_id))
-        found = self._query("SELECT number FROM {schema}.runs WHERE id = %s", run_id)
-        if not found:
+        numbers = self._query("SELECT number FROM {schema}.runs WHERE id = %s", run_id)
+        if not numbers:
             raise unknown_run(self._database, run_id)
-        return PostgresJournal(self._database, run_id, found[0][0])
+        return PostgresJournal(self._database, run_id, numbers[0][0])
 
     def journals(self, run_ids: Iterable[str]) -> Iterator[PostgresJournal | RunRecordError]:
         """Yield the journals of many runs to read them, or why one cannot be opened."""
@@ -144,15 +144,15 @@ class PostgresStore:
 
     def stop(self, run_id: str, wait_s: float) -> None:
         """Ask the process that holds a run to end it, and return when the run is not held any more."""
-        end, asked = time.monotonic() + wait_s, -ASK_S
+        end, asked_at = time.monotonic() + wait_s, -ASK_S
         while is_held(self._database, run_id):
             now = time.monotonic()
             if now > end:
                 raise held_by_other(self._database, run_id)
-            if now - asked >= ASK_S:
+            if now - asked_at >= ASK_S:
                 # Again, for a process with the lock that did not hear yet.
                 self._query(_STOP, run_id, stop_channel(self._database.schema))
-                asked = now
+                asked_at = now
             time.sleep(LOOK_S)
 
     def delete(self, run_id: str) -> None:
@@ -164,10 +164,10 @@ class PostgresStore:
         """Return a value that differs when the run, or the list of runs, has changed."""
         if run_id is None:
             return self._query(_STATE_OF_ALL)[0]
-        found = self._query(_STATE, run_id)
-        if not found:
+        states = self._query(_STATE, run_id)
+        if not states:
             raise unknown_run(self._database, run_id)
-        return found[0]
+        return states[0]
 
     def wait(self, seen: object, run_id: str | None = None, *, wait_s: float) -> object:
         """Return the state when it is no longer `seen`, at the latest after `wait_s` seconds."""

@@ -72,8 +72,8 @@ class RowsAhead:
         self._at_once[kind] = min(2 * at_once, MOST_AT_ONCE)
         if len(self._ahead) + at_once > MOST_KEPT:
             self._ahead = {}
-        found = self._database.query(_ROW_AND_NEXT, (self._number, kind, self._number, key, at_once))
-        self._ahead.update((columns[0], columns) for columns in found)
+        rows = self._database.query(_ROW_AND_NEXT, (self._number, kind, self._number, key, at_once))
+        self._ahead.update((columns[0], columns) for columns in rows)
 
 
 class FactsAhead:

@@ -35,15 +35,15 @@ class LimitedConnection(psycopg.Connection[Any]):
         """Pass on the generator's waits. Between replies, as when it listens, nothing is counted."""
         deadline = time.monotonic() + limit_s
         try:
-            wanted = next(gen)
+            waiting_for = next(gen)
             while True:
-                ready = yield wanted
+                ready = yield waiting_for
                 now = time.monotonic()
                 if ready or self.pgconn.transaction_status != pq.TransactionStatus.ACTIVE:
                     deadline = now + limit_s
                 elif now > deadline:
                     raise self._silent(limit_s)
-                wanted = gen.send(ready)
+                waiting_for = gen.send(ready)
         except StopIteration as end:
             return end.value
 

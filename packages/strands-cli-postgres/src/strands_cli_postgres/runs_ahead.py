@@ -57,10 +57,10 @@ def read_journals(
     Args:
         names: The names of wanted facts; new ones are added.
     """
-    found = {columns[0]: SizedRun(*columns) for columns in database.query(_SIZES, (list(run_ids),))}
-    ahead = ReadAhead(database, [found[run_id] for run_id in dict.fromkeys(run_ids) if run_id in found], names)
+    sizes = {columns[0]: SizedRun(*columns) for columns in database.query(_SIZES, (list(run_ids),))}
+    ahead = ReadAhead(database, [sizes[run_id] for run_id in dict.fromkeys(run_ids) if run_id in sizes], names)
     for run_id in run_ids:
-        yield ReadJournal(database, found[run_id], ahead) if run_id in found else unknown_run(database, run_id)
+        yield ReadJournal(database, sizes[run_id], ahead) if run_id in sizes else unknown_run(database, run_id)
 
 
 class ReadAhead:
@@ -68,7 +68,7 @@ class ReadAhead:
 
     def __init__(self, database: Database, runs: Sequence[SizedRun], names: set[str]) -> None:
         self._database, self._runs, self._names = database, runs, names
-        self._places = {run.number: place for place, run in enumerate(runs)}
+        self._places = {run.number: position for position, run in enumerate(runs)}
         self._facts: dict[int, dict[str, str]] = {}
         self._known: set[str] = set()  # the names that were read of these
         self._rows: dict[int, list[Sequence[Any]]] = {}
@@ -79,12 +79,12 @@ class ReadAhead:
         """Return the JSON of a fact, or None where there is none."""
         self._names.add(name)
         if number not in self._facts:
-            self._facts = {one: {} for one in self._stretch(number, lambda run: run.facts_bytes)}
+            self._facts = {run_number: {} for run_number in self._stretch(number, lambda run: run.facts_bytes)}
             self._known = set()
         if name not in self._known:
             missing = self._names - self._known
-            for run, found, value in self._database.query(_FACTS, (list(self._facts), list(missing))):
-                self._facts[run][found] = value
+            for run, fact_name, value in self._database.query(_FACTS, (list(self._facts), list(missing))):
+                self._facts[run][fact_name] = value
             self._known |= missing
         return self._facts[number].get(name)
 
@@ -114,15 +114,15 @@ class ReadAhead:
         for outputs in self._outputs.values():
             if (number, digest) in outputs:
                 return outputs[number, digest]
-        place = next((place for place, one in enumerate(self._large) if one[1:3] == (number, digest)), None)
-        if place is None:
+        index = next((index for index, output in enumerate(self._large) if output[1:3] == (number, digest)), None)
+        if index is None:
             return None
-        kind = self._large[place][0]
-        wanted = _first_of([one for one in self._large[place:] if one[0] == kind], lambda one: one[3])
+        kind = self._large[index][0]
+        stretch = _first_of([output for output in self._large[index:] if output[0] == kind], lambda output: output[3])
         self._outputs.pop(kind, None)
-        runs, digests = [one[1] for one in wanted], [one[2] for one in wanted]
-        found = self._database.query(_OUTPUTS, (runs, digests))
-        self._outputs[kind] = {(run, read): value for run, read, value in found}
+        runs, digests = [output[1] for output in stretch], [output[2] for output in stretch]
+        values = self._database.query(_OUTPUTS, (runs, digests))
+        self._outputs[kind] = {(run, read): value for run, read, value in values}
         return self._outputs[kind].get((number, digest))
 
     def _stretch(self, number: int, size: Callable[[SizedRun], int]) -> list[int]:

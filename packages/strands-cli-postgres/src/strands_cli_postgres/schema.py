@@ -72,19 +72,19 @@ def require_format(connection: psycopg.Connection[Any], place: StorePlace, schem
     Raises:
         RunRecordError: It has none, those of another version or another program, or the role may not use it.
     """
-    found = found_format(connection, place, schema)
-    if found == 0:
+    stored_format = found_format(connection, place, schema)
+    if stored_format == 0:
         raise RunRecordError(
             f"the store {place} has not been initialised: the database has no tables for runs in the schema {schema}",
             fix=_command("init", place),
         )
-    if found < FORMAT:
+    if stored_format < FORMAT:
         raise RunRecordError(
-            f"the store {place} has format {found}; this version of strands-cli-postgres needs format {FORMAT}",
+            f"the store {place} has format {stored_format}; this version of strands-cli-postgres needs format {FORMAT}",
             fix=_command("migrate", place),
         )
-    if found > FORMAT:
-        raise _newer(place, found)
+    if stored_format > FORMAT:
+        raise _newer(place, stored_format)
 
 
 def found_format(connection: psycopg.Connection[Any], place: StorePlace, schema: str) -> int:
@@ -117,10 +117,10 @@ def found_format(connection: psycopg.Connection[Any], place: StorePlace, schema:
 def make_schema(place: StorePlace, target: Target) -> list[str]:
     """Make the schema and its tables where they are missing, and return the actions."""
     with _changing(place, target) as connection:
-        found = found_format(connection, place, target.schema)
-        if found > FORMAT:
-            raise _newer(place, found)
-        if found:
+        stored_format = found_format(connection, place, target.schema)
+        if stored_format > FORMAT:
+            raise _newer(place, stored_format)
+        if stored_format:
             require_format(connection, place, target.schema)
             return [f"the store {place} is initialised already (schema {target.schema}, format {FORMAT})"]
         _require_unicode(connection, place)
@@ -136,12 +136,12 @@ def migrated_schema(place: StorePlace, target: Target) -> list[str]:
         RunRecordError: There are none, or a newer version made them.
     """
     with _changing(place, target) as connection:
-        found = found_format(connection, place, target.schema)
-        if not 0 < found < FORMAT:
+        stored_format = found_format(connection, place, target.schema)
+        if not 0 < stored_format < FORMAT:
             require_format(connection, place, target.schema)
             return [f"the store {place} has format {FORMAT} already"]
-        _apply(connection, target.schema, found)
-    return [f"migrated the store {place} from format {found} to format {FORMAT}"]
+        _apply(connection, target.schema, stored_format)
+    return [f"migrated the store {place} from format {stored_format} to format {FORMAT}"]
 
 
 def checked_schema(place: StorePlace, target: Target) -> list[str]:
@@ -213,18 +213,18 @@ def _changing(place: StorePlace, target: Target) -> Iterator[psycopg.Connection[
             raise unusable(error, place, target.schema) from error
 
 
-def _apply(connection: psycopg.Connection[Any], schema: str, found: int) -> None:
-    for step in STEPS[found:]:
+def _apply(connection: psycopg.Connection[Any], schema: str, stored_format: int) -> None:
+    for step in STEPS[stored_format:]:
         connection.execute(step.format(schema=schema))
     connection.execute(f"UPDATE {schema}.meta SET value = %s WHERE name = 'format'", (str(FORMAT),))  # noqa: S608
 
 
-def _command(name: str, place: object) -> str:
-    return shlex.join(["strands", "store", name, "--store", str(place)])
+def _command(name: str, store: object) -> str:
+    return shlex.join(["strands", "store", name, "--store", str(store)])
 
 
-def _newer(place: StorePlace, found: int) -> RunRecordError:
+def _newer(place: StorePlace, stored_format: int) -> RunRecordError:
     return RunRecordError(
-        f"the store {place} has format {found}; this version of strands-cli-postgres knows formats to {FORMAT}",
+        f"the store {place} has format {stored_format}; this version of strands-cli-postgres knows formats to {FORMAT}",
         fix="pip install --upgrade strands-cli-postgres",
     )

@@ -48,7 +48,7 @@ def _writing(connection: Connection[Any]) -> Iterator[str]:
         )
     else:
         text = "server: its transactions only read (default_transaction_read_only is on)"
-        role, database = (sql.Identifier(one).as_string() for one in (connection.info.user, connection.info.dbname))
+        role, database = (sql.Identifier(name).as_string() for name in (connection.info.user, connection.info.dbname))
         yield _warning(text, f"ALTER ROLE {role} IN DATABASE {database} SET default_transaction_read_only = off")
 
 

@@ -117,10 +117,10 @@ class Session:
                 raise RunRecordError(
                     f"this process works on the run {run_id} already", fix="close the journal that it has open first"
                 )
-            found = work(connection)
-            if found is not None:
+            result = work(connection)
+            if result is not None:
                 self._ids.add(run_id)
-            return found
+            return result
 
         return self._call(claimed)
 
@@ -195,8 +195,8 @@ class Session:
         except BaseException as error:  # noqa: BLE001 - the runs must learn of it, whatever it is
             self._lose(error)
         finally:
-            for one in (self._connection, self._woken, self._waker):
-                one.close()
+            for closable in (self._connection, self._woken, self._waker):
+                closable.close()
 
     def _step(self, selector: selectors.BaseSelector) -> bool:
         """Do the next work, or wait for it; return whether the session goes on."""
@@ -300,9 +300,9 @@ class Session:
             runs = list(self._held.values())
         for run in runs:
             run.lose(lost)
-        for call in (one for one in queue if isinstance(one, Call)):
+        for call in (waiting_call for waiting_call in queue if isinstance(waiting_call, Call)):
             call.done.set_exception(lost)
-        waiting = [one for one in queue if isinstance(one, Entry)]
+        waiting = [waiting_call for waiting_call in queue if isinstance(waiting_call, Entry)]
         answer(waiting, {entry.run.number: lost for entry in waiting})
         return lost
 

@@ -49,7 +49,7 @@ class UiOptions:
         hosts = {_in_address(self.host)} | ({"127.0.0.1", "localhost", "[::1]"} if is_loopback(self.host) else set())
         usual = 443 if self.is_secure else 80
         places = {f"{host}:{port}" for host in hosts} | (hosts if port == usual else set())
-        return frozenset(f"{scheme}://{place.lower()}" for place in places)
+        return frozenset(f"{scheme}://{address.lower()}" for address in places)
 
     def address(self, port: int, token: str) -> str:
         """Return the address to open in a browser."""
@@ -80,8 +80,8 @@ class UiOptions:
             UsageError: The port is in use, or the host is not of this machine.
         """
         try:
-            kind, *_, place = socket.getaddrinfo(self.host.strip("[]"), self.port, type=socket.SOCK_STREAM)[0]
-            created = socket.create_server(place[:2], family=kind)
+            kind, *_, address = socket.getaddrinfo(self.host.strip("[]"), self.port, type=socket.SOCK_STREAM)[0]
+            created = socket.create_server(address[:2], family=kind)
             listening = _Listening(kind, fileno=created.detach())
             listening.listen()
             return listening

@@ -77,8 +77,8 @@ def _shown(view: Callable[[Ui, Any], Response], ui: Ui, request: Any) -> Respons
         return page_response(title, f'{body}<p><a href="/">To the runs</a></p>', status)
     except Exception as error:  # noqa: BLE001 - a damaged journal must not leave a person without a page
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__}: {error}\n{frame.filename}:{frame.lineno}"
-        body = f'<h1>This is a bug in strands-cli</h1><div class="error">{preformatted(what)}</div>'
+        text = f"{type(error).__name__}: {error}\n{frame.filename}:{frame.lineno}"
+        body = f'<h1>This is a bug in strands-cli</h1><div class="error">{preformatted(text)}</div>'
         return page_response("A bug", f'{body}<p><a href="/">To the runs</a></p>', 500)
 
 

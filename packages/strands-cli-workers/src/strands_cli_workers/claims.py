@@ -56,12 +56,12 @@ class Claims:
         def start_queued_workflows(system: Any, queue: Any, *values: Any, **named: Any) -> Any:
             if queue.name not in self._queues:
                 return original(system, queue, *values, **named)
-            given = bind(system, queue, *values, **named).arguments
+            arguments = bind(system, queue, *values, **named).arguments
             with self._lock:
                 if (room := self._left()) <= 0:
                     return [], "worker_concurrency"
                 # DBOS subtracts the running workflows of this queue.
-                queue._worker_concurrency = room + given.get(RUNNING, 0)
+                queue._worker_concurrency = room + arguments.get(RUNNING, 0)
                 claimed = original(system, queue, *values, **named)
                 self._claimed.update(dict.fromkeys(claimed[0], time.monotonic()))
                 return claimed
@@ -90,7 +90,7 @@ class Claims:
 
     def _left(self) -> int:
         begun = time.monotonic() - BEGINS_S
-        for workflow_id in [one for one, at in self._claimed.items() if at < begun]:
+        for workflow_id in [claimed_id for claimed_id, at in self._claimed.items() if at < begun]:
             self._claimed.pop(workflow_id, None)
         return self._room - len(self._running) - len(self._claimed)
 

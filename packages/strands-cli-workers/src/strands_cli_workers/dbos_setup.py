@@ -107,13 +107,13 @@ def make_tables(database: QueueDatabase) -> None:
 def _migrate(database: QueueDatabase) -> None:
     """Create DBOS's tables, or bring them to the version of this DBOS."""
     quiet().addHandler(logging.NullHandler())
-    known = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}
+    parameters = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}
     # In the query, where a path and several hosts keep their meaning for libpq.
     url = sqlalchemy.URL.create(
         "postgresql",
-        username=known.pop("user", None),
-        password=known.pop("password", None),
-        database=known.pop("dbname", None),
-        query=known,
+        username=parameters.pop("user", None),
+        password=parameters.pop("password", None),
+        database=parameters.pop("dbname", None),
+        query=parameters,
     )
     DBOS.migrate(url.render_as_string(hide_password=False), schema=database.schema)

@@ -30,9 +30,9 @@ def dev_store() -> Iterator[StorePlace]:
         raise NotEquipped(message, fix="pip install 'strands-cli[dev-server]'") from error
     folder = user_data_dir(os.environ) / FOLDER
     with dev_server(folder) as address:
-        place = StorePlace(address=address)
-        _make_ready(folder, place)
-        yield place
+        store_place = StorePlace(address=address)
+        _make_ready(folder, store_place)
+        yield store_place
 
 
 def _make_ready(folder: Path, place: StorePlace) -> None:

@@ -27,8 +27,8 @@ def metrics_exporter(environ: Mapping[str, str]) -> Literal["otlp", "console"] |
     named = environ.get("OTEL_METRICS_EXPORTER", "").strip().lower()
     if named == "console":
         return "console"
-    wanted = named == "otlp" or (named != "none" and any(environ.get(name) for name in _ENDPOINTS))
-    return "otlp" if wanted else None
+    is_wanted = named == "otlp" or (named != "none" and any(environ.get(name) for name in _ENDPOINTS))
+    return "otlp" if is_wanted else None
 
 
 @contextlib.contextmanager

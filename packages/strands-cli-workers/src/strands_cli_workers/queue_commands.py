@@ -47,7 +47,10 @@ def status_of_queues(chosen: Chosen, as_json: JSON = False) -> None:
             {
                 "queues": [_document(state) for state in states],
                 "schedules": [_schedule_document(schedule) for schedule in schedules],
-                "refused": [{"run": one.run_id, "queue": one.queue, "refusals": dict(one.refusals)} for one in refused],
+                "refused": [
+                    {"run": refused_run.run_id, "queue": refused_run.queue, "refusals": dict(refused_run.refusals)}
+                    for refused_run in refused
+                ],
             }
         )
         return
@@ -57,7 +60,11 @@ def status_of_queues(chosen: Chosen, as_json: JSON = False) -> None:
     heads = ("QUEUE", "WAITING", "RUNNING", "DELAYED", "OLDEST", "LIMITS")
     lines = table([heads, *map(_cells, states)])
     lines += [f"schedule {schedule.name}: {schedule.cron} ({schedule.timezone})" for schedule in schedules]
-    lines += [one_line(f"refused {one.run_id} by {who}: {why}") for one in refused for who, why in one.refusals.items()]
+    lines += [
+        one_line(f"refused {refused_run.run_id} by {who}: {why}")
+        for refused_run in refused
+        for who, why in refused_run.refusals.items()
+    ]
     print_result("\n".join(lines))
 
 
@@ -133,10 +140,10 @@ def _number(text: str) -> int | None:
     return int(text)
 
 
-def _cells(one: QueueState) -> tuple[str, ...]:
+def _cells(queue: QueueState) -> tuple[str, ...]:
     return (
-        *(one.name, str(one.waiting), str(one.running), str(one.delayed)),
-        *(duration(one.oldest_s), _limits(one.limits)),
+        *(queue.name, str(queue.waiting), str(queue.running), str(queue.delayed)),
+        *(duration(queue.oldest_s), _limits(queue.limits)),
     )
 
 
@@ -153,20 +160,25 @@ def _limits_document(limits: QueueLimits) -> dict[str, Any]:
     return {"concurrency": limits.concurrency, "rate": limits.rate, "rate_s": limits.rate_s}
 
 
-def _document(one: QueueState) -> dict[str, Any]:
+def _document(queue: QueueState) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "waiting": one.waiting,
-        "running": one.running,
-        "delayed": one.delayed,
-        "oldest_s": None if one.oldest_s is None else round(one.oldest_s, 3),
-        "versions": dict(one.versions),
-        "limits": _limits_document(one.limits),
+        "name": queue.name,
+        "waiting": queue.waiting,
+        "running": queue.running,
+        "delayed": queue.delayed,
+        "oldest_s": None if queue.oldest_s is None else round(queue.oldest_s, 3),
+        "versions": dict(queue.versions),
+        "limits": _limits_document(queue.limits),
     }
 
 
-def _schedule_document(one: Schedule) -> dict[str, Any]:
-    return {"name": one.name, "every": one.cron, "timezone": one.timezone, "last_fired": one.last_fired or None}
+def _schedule_document(schedule: Schedule) -> dict[str, Any]:
+    return {
+        "name": schedule.name,
+        "every": schedule.cron,
+        "timezone": schedule.timezone,
+        "last_fired": schedule.last_fired or None,
+    }
 
 
 ABOUT = "Look at the queues of a store, limit them, and end schedules.\n\nExample: strands queue status"

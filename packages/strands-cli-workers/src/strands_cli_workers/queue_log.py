@@ -40,7 +40,7 @@ class QueueLog(logging.Handler):
         line, now = _line_of(record), self._clock()
         if line.startswith(_EXPECTED):
             return
-        self._last = {one: at for one, at in self._last.items() if now - at < QUIET_S}
+        self._last = {message_line: at for message_line, at in self._last.items() if now - at < QUIET_S}
         if line not in self._last:
             self._last[line] = now
             self._say(line)
@@ -50,8 +50,8 @@ def _line_of(record: logging.LogRecord) -> str:
     message = record.getMessage()
     text = " ".join(message.split("\n", 1)[0].split())
     if (head := text.partition(_TRACEBACK)[0]) != text:  # its last line that names an exception has the reason
-        found = _RAISED.findall(message)
-        text = head + " ".join(found[-1].split() if found else [])
+        matches = _RAISED.findall(message)
+        text = head + " ".join(matches[-1].split() if matches else [])
     raised = record.exc_info[1] if record.exc_info else None
     if raised is not None:
         reason = (str(raised).splitlines() or [""])[0]

@@ -52,7 +52,9 @@ class RunQueue:
         client = self._client()
         with self._database.explained():
             self.require(ticket.queue)
-            attempt = ticket.attempt or 1 + max((one[2] or 0 for one in self._tickets_of(ticket.run_id)), default=0)
+            attempt = ticket.attempt or 1 + max(
+                (ticket_row[2] or 0 for ticket_row in self._tickets_of(ticket.run_id)), default=0
+            )
         numbered = replace(ticket, attempt=attempt)
         options: dict[str, Any] = {
             "workflow_name": sql.DISPATCH,
@@ -98,12 +100,12 @@ class RunQueue:
         numbers: dict[str, dict[str, Any]] = {name: {"versions": {}} for name in limits}
         names = {"ENQUEUED": "waiting", "PENDING": "running", "DELAYED": "delayed"}
         for queue, status, version, count, oldest_s in self._rows(sql.NUMBERS):
-            found = numbers.setdefault(queue, {"versions": {}})
-            found[names[status]] = found.get(names[status], 0) + count
+            facts = numbers.setdefault(queue, {"versions": {}})
+            facts[names[status]] = facts.get(names[status], 0) + count
             if status == "ENQUEUED":
-                found["oldest_s"] = max(float(oldest_s), found.get("oldest_s", 0.0))
-                found["versions"][version] = count
-        return [QueueState(name, limits.get(name, QueueLimits()), **found) for name, found in sorted(numbers.items())]
+                facts["oldest_s"] = max(float(oldest_s), facts.get("oldest_s", 0.0))
+                facts["versions"][version] = count
+        return [QueueState(name, limits.get(name, QueueLimits()), **facts) for name, facts in sorted(numbers.items())]
 
     def refused(self, most: int) -> list[Ticket]:
         """Return tickets that wait after a refusal, the newest first."""
@@ -111,8 +113,8 @@ class RunQueue:
 
     def workers(self) -> list[WorkerState]:
         """Return every worker that holds its lock or has left runs behind, the oldest first."""
-        found = [_worker(*row) for row in self._rows(sql.WORKERS)]
-        return [one for one in found if one.is_held or one.runs]
+        states = [_worker(*row) for row in self._rows(sql.WORKERS)]
+        return [state for state in states if state.is_held or state.runs]
 
     def schedule(self, schedule: Schedule) -> None:
         """Fire again and again from now on; a schedule of this name is replaced.
@@ -123,14 +125,14 @@ class RunQueue:
         from strands_cli_workers.schedule_checks import require_times
 
         require_times(schedule)
-        given: Any = {
+        schedule_values: Any = {
             "schedule_name": schedule.name,
             "workflow_name": sql.FIRE,
             "schedule": schedule.cron,
             "cron_timezone": schedule.timezone,
             "context": {"schedule": schedule.name},
         }
-        self._client().apply_schedules([given])
+        self._client().apply_schedules([schedule_values])
 
     def unschedule(self, name: str) -> bool:
         """Remove a schedule, and return whether there was one."""

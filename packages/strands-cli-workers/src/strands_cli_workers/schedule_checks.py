@@ -43,9 +43,9 @@ def _zone_near(name: str) -> str:
     zones = {zone.casefold(): zone for zone in sorted(zoneinfo.available_timezones())}
     cities = {folded.rpartition("/")[2]: zone for folded, zone in zones.items()}
     folded = name.casefold()
-    for word, known in ((folded, zones), (folded.rpartition("/")[2], cities)):
-        for close in difflib.get_close_matches(word, known, n=1):
-            return f"did you mean --timezone {shlex.quote(known[close])}?"
+    for word, names in ((folded, zones), (folded.rpartition("/")[2], cities)):
+        for close in difflib.get_close_matches(word, names, n=1):
+            return f"did you mean --timezone {shlex.quote(names[close])}?"
     return "write a name of the IANA database: --timezone Europe/Berlin"
 
 
@@ -55,9 +55,9 @@ def _fault_of(cron: str) -> str:
     names = ("second", *FIELDS) if len(fields) == len(FIELDS) + 1 else FIELDS
     if len(fields) != len(names):
         return f"it has {len(fields)} of {len(FIELDS)} fields"
-    for place, (field, name) in enumerate(zip(fields, names, strict=True)):
+    for position, (field, name) in enumerate(zip(fields, names, strict=True)):
         others = ["*"] * len(fields)
-        others[place] = field
+        others[position] = field
         if not croniter.is_valid(" ".join(others), second_at_beginning=True):
             return f"{field!r} is not a {name}"
     return "its fields do not fit together"

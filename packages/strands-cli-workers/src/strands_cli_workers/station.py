@@ -146,8 +146,8 @@ class Station:
         if self._rows(sql.TRY_WORK, gone) != [(True,)]:
             return []
         left = self._rows(sql.LEFT_BEHIND, gone)
-        for one, queue, _ in left:
-            DBOS.resume_workflow(one, queue_name=queue or None)
+        for ticket_id, queue, _ in left:
+            DBOS.resume_workflow(ticket_id, queue_name=queue or None)
         self._rows(sql.FORGET_WORKER, gone)
         return [run_id for _, _, run_id in left if run_id]
 
@@ -156,8 +156,8 @@ class Station:
         if not self._version.isdecimal() or self._rows(sql.TRY_WORK, "adopts") != [(True,)]:
             return []
         adopted = []
-        for one, values in self._rows(sql.OUTDATED, int(self._version)):
-            DBOS.cancel_workflow(one)
+        for ticket_id, values in self._rows(sql.OUTDATED, int(self._version)):
+            DBOS.cancel_workflow(ticket_id)
             self._queue.put(Ticket.from_dict({**values, "version": self._version, "attempt": 0}))
             adopted.append(str(values["run_id"]))
         return adopted

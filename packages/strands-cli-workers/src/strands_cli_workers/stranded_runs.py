@@ -33,9 +33,9 @@ class StrandedRuns:
     def find_any(self) -> list[str]:
         """As `find`, with further looks until a run is found, or all were looked at."""
         self._next = 0
-        while not (found := self.find()) and not self._is_through:
+        while not (run_ids := self.find()) and not self._is_through:
             pass
-        return found
+        return run_ids
 
     def find(self) -> list[str]:
         """Give each stranded run a ticket, and return them; for a thread.
@@ -48,11 +48,11 @@ class StrandedRuns:
             self._next = 0
         looked_at = unfinished[self._next : self._next + AT_ONCE]
         lost = set(looked_at) - self._queue.live(looked_at) if looked_at else set()
-        found = [run_id for run_id in sorted(lost) if self._put(run_id)]
+        run_ids = [run_id for run_id in sorted(lost) if self._put(run_id)]
         # Those that were not submitted are left out next time, so that the next ones move up.
         self._is_through = self._next + len(looked_at) >= len(unfinished)
         self._next += sum(run_id not in self._not_submitted for run_id in looked_at)
-        return found
+        return run_ids
 
     def _put(self, run_id: str) -> bool:
         """Give one run a ticket, unless a process works on it; return whether it got one."""

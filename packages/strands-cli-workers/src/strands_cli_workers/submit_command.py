@@ -104,9 +104,9 @@ def submit(
     if not quiet:
         say(one_line(_line(submitted, ticket, waiting.every)))
         if run.planned.spec.outputs.artifacts and waiting.every is None:
-            place = run.planned.store
+            store_place = run.planned.store
             words = ["strands", "runs", "artifacts", submitted.run_id, "-o", "DIR"]
-            words += [] if DEFAULT_STORE.place == place else place.words
+            words += [] if DEFAULT_STORE.place == store_place else store_place.words
             say(f"its files, when it is complete: {shlex.join(words)}")
     print_result(submitted.run_id)
 

@@ -181,8 +181,8 @@ class Worker:
         self._station.start(self, choices.frozen_after_s)
         self._report(WorkerEvent("started", f"the worker {self._station.id} works on the runs of: {queues}", "", facts))
         upkeep = [asyncio.ensure_future(work) for work in (self._keep_order(), self._beat())]
-        for one in upkeep:
-            one.add_done_callback(self._kept)
+        for task in upkeep:
+            task.add_done_callback(self._kept)
         try:
             reason = await self._reason
         finally:
@@ -324,7 +324,7 @@ class Worker:
         self._next["numbers"] = time.monotonic() + NUMBERS_S
         states = await asyncio.to_thread(self._queue.states)
         runs: dict[str, int] = {
-            one: len(await asyncio.to_thread(self._where.store.with_status, one)) for one in MEASURED
+            status: len(await asyncio.to_thread(self._where.store.with_status, status)) for status in MEASURED
         }
         measures.see(states, runs)
 

@@ -131,11 +131,19 @@ def worker(
     choices = how.choices(chosen.typed["policy"])
     if not dev:
         return _work(place_of(chosen), choices)
-    with dev_store() as place:
+    with dev_store() as store_place:
         # How other commands name the store; its address has no password.
-        text = f"for other commands: export STRANDS_STORE={shlex.quote(place.address)}"
-        say(text, log={"message": f"the store is {place}", "level": "info", "event": "store", "address": place.address})
-        return _work(place, choices)
+        text = f"for other commands: export STRANDS_STORE={shlex.quote(store_place.address)}"
+        say(
+            text,
+            log={
+                "message": f"the store is {store_place}",
+                "level": "info",
+                "event": "store",
+                "address": store_place.address,
+            },
+        )
+        return _work(store_place, choices)
 
 
 def _frozen_after(age: str) -> float:
@@ -220,31 +228,39 @@ def workers(chosen: Chosen, as_json: JSON = False) -> None:
         print_result("\n".join(table([heads, *map(_cells, states)])))
 
 
-def _state(one: WorkerState) -> str:
-    if not one.is_held:
+def _state(worker_state: WorkerState) -> str:
+    if not worker_state.is_held:
         return "gone"
-    return "frozen" if one.is_frozen else "draining" if one.is_draining else "alive"
+    return "frozen" if worker_state.is_frozen else "draining" if worker_state.is_draining else "alive"
 
 
-def _cells(one: WorkerState) -> tuple[str, ...]:
-    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.since))
-    works_on = f"{len(one.runs)}/{one.concurrency} {' '.join(one.runs)}".rstrip()
-    beat = f"{one.beat_s:.0f}s ago"
-    return (one.id, f"{one.machine}:{one.pid}", since, ",".join(one.queues), _state(one), beat, works_on)
+def _cells(worker_state: WorkerState) -> tuple[str, ...]:
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(worker_state.since))
+    works_on = f"{len(worker_state.runs)}/{worker_state.concurrency} {' '.join(worker_state.runs)}".rstrip()
+    beat = f"{worker_state.beat_s:.0f}s ago"
+    return (
+        worker_state.id,
+        f"{worker_state.machine}:{worker_state.pid}",
+        since,
+        ",".join(worker_state.queues),
+        _state(worker_state),
+        beat,
+        works_on,
+    )
 
 
-def _document(one: WorkerState) -> dict[str, Any]:
+def _document(worker_state: WorkerState) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "name": one.name,
-        "state": _state(one),
-        "machine": one.machine,
-        "pid": one.pid,
-        "since": round(one.since, 3),
-        "queues": list(one.queues),
-        "concurrency": one.concurrency,
-        "version": one.version,
-        "runs": list(one.runs),
-        "heartbeat_s": round(one.beat_s, 3),
-        "frozen_after_s": one.frozen_after_s,
+        "id": worker_state.id,
+        "name": worker_state.name,
+        "state": _state(worker_state),
+        "machine": worker_state.machine,
+        "pid": worker_state.pid,
+        "since": round(worker_state.since, 3),
+        "queues": list(worker_state.queues),
+        "concurrency": worker_state.concurrency,
+        "version": worker_state.version,
+        "runs": list(worker_state.runs),
+        "heartbeat_s": round(worker_state.beat_s, 3),
+        "frozen_after_s": worker_state.frozen_after_s,
     }

@@ -115,11 +115,11 @@ def _function(name: str, *, exact: bool) -> Function:
     return EXACT_FUNCTIONS[name] if exact else FUNCTIONS[name]
 
 
-def _unknown(name: str, known: Sequence[str]) -> ToolError:
+def _unknown(name: str, names: Sequence[str]) -> ToolError:
     import difflib  # only a mistake pays for it
 
-    close = difflib.get_close_matches(name[:64], known, n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"known names: {', '.join(sorted(known))}"
+    close = difflib.get_close_matches(name[:64], names, n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known names: {', '.join(sorted(names))}"
     return ToolError("invalid_input", f"unknown name '{name[:64]}'; {hint}", reason="unknown-name", close=close)
 
 

@@ -57,9 +57,9 @@ def close_names(name: str) -> list[str]:
     import difflib  # only a mistake pays for it
 
     timezones = zoneinfo.available_timezones()
-    wanted = re.sub(r"\s+", "_", name[:64].strip()).casefold()
+    name_wanted = re.sub(r"\s+", "_", name[:64].strip()).casefold()
     offset = _OFFSET.fullmatch(name[:64].strip())
-    guesses: list[str] = list(_ABBREVIATIONS.get(wanted.upper(), ()))
+    guesses: list[str] = list(_ABBREVIATIONS.get(name_wanted.upper(), ()))
     if offset:
         # POSIX signs: Etc/GMT-2 lies two hours east of Greenwich.
         guesses.append(f"Etc/GMT{'-' if offset[1] == '+' else '+'}{int(offset[2])}")
@@ -67,9 +67,9 @@ def close_names(name: str) -> list[str]:
     by_city: dict[str, list[str]] = {}
     for folded, zone in by_folded.items():
         by_city.setdefault(folded.rpartition("/")[2], []).append(zone)
-    guesses += [by_folded[wanted]] if wanted in by_folded else []
-    guesses += by_city.get(wanted.rpartition("/")[2], [])
-    guesses += [by_folded[match] for match in difflib.get_close_matches(wanted, by_folded, n=3, cutoff=0.75)]
-    for match in difflib.get_close_matches(wanted.rpartition("/")[2], by_city, n=2, cutoff=0.8):
+    guesses += [by_folded[name_wanted]] if name_wanted in by_folded else []
+    guesses += by_city.get(name_wanted.rpartition("/")[2], [])
+    guesses += [by_folded[match] for match in difflib.get_close_matches(name_wanted, by_folded, n=3, cutoff=0.75)]
+    for match in difflib.get_close_matches(name_wanted.rpartition("/")[2], by_city, n=2, cutoff=0.8):
         guesses += by_city[match]
     return [zone for zone in dict.fromkeys(guesses) if zone in timezones][:5]

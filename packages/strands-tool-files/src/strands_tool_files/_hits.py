@@ -36,12 +36,12 @@ class Hits:
     size: int = 0
     until: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
 
-    def match(self, path: str, number: int, line: str, place: tuple[int, int]) -> None:
+    def match(self, path: str, number: int, line: str, span: tuple[int, int]) -> None:
         """Take a line that matches, unless a limit is reached."""
         if len(self.matches) >= self.max_matches:
             self.stop(f"only the first {self.max_matches} matches are here")
             return
-        shown = _excerpt(line, place)
+        shown = _excerpt(line, span)
         if self._show(path, number, True, shown):
             self.matches.append({"path": path, "line": number, "text": shown})
 
@@ -65,9 +65,9 @@ class Hits:
             self.stop(f"only {MAX_SEARCHED >> 20} MiB of text were searched")
         return not self.is_truncated
 
-    def skip(self, what: str) -> None:
+    def skip(self, reason: str) -> None:
         """Count a file or line that could not be searched."""
-        self.skipped[what] = self.skipped.get(what, 0) + 1
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
 
     def stop(self, notice: str) -> None:
         """End the search."""
@@ -77,7 +77,7 @@ class Hits:
 
     def all_notices(self) -> list[str]:
         """Return the notices about the matches."""
-        return [*self.notices, *(f"{what}: {count}" for what, count in sorted(self.skipped.items()))]
+        return [*self.notices, *(f"{reason}: {count}" for reason, count in sorted(self.skipped.items()))]
 
     def _show(self, path: str, number: int, is_match: bool, shown: str) -> bool:
         # The text is in the rows and, for a match, in the JSON once more.
@@ -105,11 +105,11 @@ def text_of(hits: Hits, *, is_tree: bool) -> str:
     return "\n".join([*(lines or ["(no matches)"]), *(f"[{notice}]" for notice in hits.all_notices())])
 
 
-def _excerpt(line: str, place: tuple[int, int]) -> str:
+def _excerpt(line: str, span: tuple[int, int]) -> str:
     """Return a line, or of a long one the part around a place."""
     line = line.replace(MARK, "\ufffd")
     if len(line) <= _MAX_SHOWN:
         return line
-    start = max(0, min(place[0] - _MAX_SHOWN // 4, len(line) - _MAX_SHOWN))
+    start = max(0, min(span[0] - _MAX_SHOWN // 4, len(line) - _MAX_SHOWN))
     end = start + _MAX_SHOWN
     return f"{'...' if start else ''}{line[start:end]}{'...' if end < len(line) else ''}"

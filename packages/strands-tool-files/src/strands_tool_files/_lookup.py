@@ -31,13 +31,13 @@ _UNREAD_DIRECTORIES = "directories that could not be read"
 
 
 def look_up(
-    values: dict[str, Any], wanted: str, context: CallContext, *, is_regex: bool, context_lines: int = 0
+    values: dict[str, Any], pattern: str, context: CallContext, *, is_regex: bool, context_lines: int = 0
 ) -> tuple[str, dict[str, Any]]:
     """Search the place of one call for a text or a pattern.
 
     Args:
         values: `path`, `ignore_case` and `max_matches` of its input.
-        wanted: The text or the pattern.
+        pattern: The text or the pattern.
         context: The call's surroundings.
         is_regex: Whether it is a pattern.
         context_lines: Lines to show before and after each match.
@@ -46,14 +46,14 @@ def look_up(
     """
     hits = Hits(values["max_matches"], context.require_time)
     with (
-        Workspace.of(context.workspace).at(values["path"]) as found,
+        Workspace.of(context.workspace).at(values["path"]) as target,
         matcher_for(
-            wanted, is_regex=is_regex, ignore_case=values["ignore_case"], require_time=context.require_time
+            pattern, is_regex=is_regex, ignore_case=values["ignore_case"], require_time=context.require_time
         ) as matcher,
     ):
-        is_tree = search_place(found, matcher, hits, context_lines)
+        is_tree = search_place(target, matcher, hits, context_lines)
     return text_of(hits, is_tree=is_tree), {
-        "path": found.shown,
+        "path": target.shown,
         "matches": hits.matches,
         "files_searched": hits.files,
         "truncated": hits.is_truncated,
@@ -61,27 +61,27 @@ def look_up(
     }
 
 
-def search_place(found: Found, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
+def search_place(target: Found, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
     """Search a file or a directory, and return whether it is a directory.
 
     Raises:
         ToolError: A single file cannot be searched; in a tree such files are counted.
     """
-    if not _is_directory(found):
-        _search_file(found, matcher, hits, context_lines)
+    if not _is_directory(target):
+        _search_file(target, matcher, hits, context_lines)
         return False
-    with opened(found.place) as top:
-        _search_tree(top, found.shown, matcher, hits, context_lines)
+    with opened(target.place) as top:
+        _search_tree(top, target.shown, matcher, hits, context_lines)
     return True
 
 
-def _is_directory(found: Found) -> bool:
-    if not found.place.name:
+def _is_directory(target: Found) -> bool:
+    if not target.place.name:
         return True
     try:
-        return stat.S_ISDIR(found.place.parent.lstat(found.place.name).st_mode)
+        return stat.S_ISDIR(target.place.parent.lstat(target.place.name).st_mode)
     except FileNotFoundError:
-        raise not_found(found) from None
+        raise not_found(target) from None
 
 
 def _search_tree(top: Directory, shown: str, matcher: Matcher, hits: Hits, context_lines: int) -> None:
@@ -120,17 +120,17 @@ def _search_lines(batches: Iterator[list[str]], shown: str, matcher: Matcher, hi
     before: collections.deque[tuple[int, str]] = collections.deque(maxlen=context_lines)
     number = after = 0
     for batch in batches:
-        found = matcher.find(batch)
-        if not found and not context_lines:
+        spans = matcher.find(batch)
+        if not spans and not context_lines:
             number += len(batch)
             continue
         for index, line in enumerate(batch):
             number += 1
-            if index in found:
+            if index in spans:
                 for earlier in before:
                     hits.near(shown, *earlier)
                 before.clear()
-                hits.match(shown, number, line, found[index])
+                hits.match(shown, number, line, spans[index])
                 after = context_lines
             elif after:
                 hits.near(shown, number, line)

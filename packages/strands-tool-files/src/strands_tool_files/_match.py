@@ -58,8 +58,8 @@ class PatternMatcher:
             raise
 
     def find(self, lines: Sequence[str]) -> dict[int, tuple[int, int]]:
-        found = [word.split(":") for word in self._ask("\n".join(lines), MAX_SECONDS).split()]
-        return {int(index): (int(start), int(end)) for index, start, end in found}
+        spans = [word.split(":") for word in self._ask("\n".join(lines), MAX_SECONDS).split()]
+        return {int(index): (int(start), int(end)) for index, start, end in spans}
 
     def close(self) -> None:
         """End the child."""

@@ -28,8 +28,8 @@ def main() -> None:
         return
     _send(sink, "")
     while (lines := _receive(source)) is not None:
-        found = ((index, pattern.search(line)) for index, line in enumerate(lines.split("\n")))
-        _send(sink, " ".join(f"{index}:{match.start()}:{match.end()}" for index, match in found if match))
+        matches = ((index, pattern.search(line)) for index, line in enumerate(lines.split("\n")))
+        _send(sink, " ".join(f"{index}:{match.start()}:{match.end()}" for index, match in matches if match))
 
 
 def _limit() -> None:

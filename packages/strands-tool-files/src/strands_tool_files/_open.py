@@ -11,7 +11,7 @@ from strands_tool_files._workspace import Found
 from strands_tool_kit import ToolError
 
 
-def open_regular(found: Found) -> int:
+def open_regular(target: Found) -> int:
     """Open the file without blocking, and look at the opened file rather than at its name.
 
     Returns:
@@ -21,33 +21,33 @@ def open_regular(found: Found) -> int:
         ToolError: `invalid_input` when nothing is there, or something else than a regular file.
         OSError: As `open(2)`; `Workspace.at` turns it into a refusal.
     """
-    if not found.place.name:
-        raise _is_directory(found)
+    if not target.place.name:
+        raise _is_directory(target)
     try:
-        descriptor = found.place.parent.open(found.place.name, os.O_RDONLY)
+        descriptor = target.place.parent.open(target.place.name, os.O_RDONLY)
     except FileNotFoundError:
-        raise not_found(found) from None
+        raise not_found(target) from None
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
         return descriptor
     os.close(descriptor)
     if stat.S_ISDIR(mode):
-        raise _is_directory(found)
-    raise ToolError("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+        raise _is_directory(target)
+    raise ToolError("invalid_input", f"{target.shown} is not a regular file", reason="not-a-file")
 
 
-def not_found(found: Found) -> ToolError:
+def not_found(target: Found) -> ToolError:
     """Make the refusal of a missing file, with the names beside it that come close."""
     import difflib  # only a mistake pays for it
     import itertools
 
     beside: list[str] = []
     with contextlib.suppress(PermissionError):  # A directory that cannot be listed gives no hints.
-        beside = [entry.name for entry in itertools.islice(found.place.parent.entries(), 1_000)]
-    close = [printable(name) for name in difflib.get_close_matches(found.place.name, sorted(beside), n=3)]
+        beside = [entry.name for entry in itertools.islice(target.place.parent.entries(), 1_000)]
+    close = [printable(name) for name in difflib.get_close_matches(target.place.name, sorted(beside), n=3)]
     hint = f"; did you mean {' or '.join(close)}?" if close else "; file_list shows what is there"
-    return ToolError("invalid_input", f"{found.shown} does not exist{hint}", reason="not-found", close=close)
+    return ToolError("invalid_input", f"{target.shown} does not exist{hint}", reason="not-found", close=close)
 
 
-def _is_directory(found: Found) -> ToolError:
-    return ToolError("invalid_input", f"{found.shown} is a directory; use file_list", reason="is-a-directory")
+def _is_directory(target: Found) -> ToolError:
+    return ToolError("invalid_input", f"{target.shown} is a directory; use file_list", reason="is-a-directory")

@@ -50,15 +50,15 @@ def answer_from_file(
         values = read_input(tool, spec)
         context.require_time()
         with (
-            Workspace.of(context.workspace).at(values["path"]) as found,
-            os.fdopen(open_regular(found), "rb") as stream,
+            Workspace.of(context.workspace).at(values["path"]) as target,
+            os.fdopen(open_regular(target), "rb") as stream,
         ):
             size = os.fstat(stream.fileno()).st_size
             encoding = detect_encoding(stream, values.get("encoding"))
             part, described, notices = read(stream, encoding, values, context)
         if part.replaced:
             notices.append(f"{part.replaced} place(s) did not fit {encoding} and are shown as U+FFFD")
-        described = {"path": found.shown, "size": size, "encoding": encoding, **described}
+        described = {"path": target.shown, "size": size, "encoding": encoding, **described}
         return part.text, {**described, "has_more": part.has_more, "truncated": part.is_cut, "notices": notices}
 
     return answer(tool, work)

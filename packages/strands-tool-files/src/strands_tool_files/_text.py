@@ -82,7 +82,7 @@ def require_encoding(name: str) -> str:
     return info.name
 
 
-def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
+def detect_encoding(stream: IO[bytes], encoding_name: str | None) -> str:
     """Return the encoding to read with: the wanted one, else that of a byte-order mark, else UTF-8.
 
     Raises:
@@ -91,7 +91,7 @@ def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
     head = stream.read(_SNIFF)
     stream.seek(0)
     marked = next((encoding for mark, encoding in _BOMS if head.startswith(mark)), None)
-    encoding = require_encoding(asked) if asked else (marked or "utf-8")
+    encoding = require_encoding(encoding_name) if encoding_name else (marked or "utf-8")
     if encoding == "utf-8" and marked == "utf-8-sig":
         encoding = marked
     kind = next((words for magic, words in _MAGIC.items() if head.startswith(magic)), None)
@@ -99,7 +99,7 @@ def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
         b"\0" in head and not (_unit(encoding) > 1 and (_unit(marked or "") > 1 or _looks_wide(head, encoding)))
     ):
         raise ToolError("invalid_input", f"the file is {kind or 'binary'}, not text", reason="binary")
-    if asked and head and _unit(marked or "") == 1:
+    if encoding_name and head and _unit(marked or "") == 1:
         _require_undisguised(head, encoding)
         if encoding in ("utf-16", "utf-32"):
             message = f"the file has no byte-order mark, so name {encoding}-le or {encoding}-be"

@@ -18,12 +18,12 @@ Child = TypeVar("Child")
 
 
 @contextlib.contextmanager
-def opened(place: Place) -> Iterator[Directory]:
+def opened(location: Place) -> Iterator[Directory]:
     """Open the directory at a place."""
-    if not place.name:
-        yield place.parent
+    if not location.name:
+        yield location.parent
         return
-    with contextlib.closing(place.parent.enter(place.name)) as here:
+    with contextlib.closing(location.parent.enter(location.name)) as here:
         yield here
 
 
@@ -50,8 +50,8 @@ def levels(
         names = pending.popleft()
         try:
             with _opened_again(top, names) as here:
-                found = sorted(children_of(here), key=lambda child: child[0])
-                children = [((*names, name), child) for name, child in found]
+                entries = sorted(children_of(here), key=lambda child: child[0])
+                children = [((*names, name), child) for name, child in entries]
                 yield here, children
         except (OSError, ToolError) as error:
             if not names or (isinstance(error, ToolError) and error.code != "sandbox_violation"):
@@ -85,10 +85,10 @@ def files_beneath(
 @contextlib.contextmanager
 def _opened_again(top: Directory, names: Names) -> Iterator[Directory]:
     """Open a directory of the tree, which must not have become a link since its parent was read."""
-    with located(top, names) as place:
-        if place.names != names:
+    with located(top, names) as location:
+        if location.names != names:
             raise ToolError("sandbox_violation", "links are not followed", reason="link")
-        with opened(place) if place.name else contextlib.nullcontext(top) as here:
+        with opened(location) if location.name else contextlib.nullcontext(top) as here:
             yield here
 
 

@@ -48,8 +48,8 @@ class located:  # noqa: N801 - used like a function; a class costs a third of a 
 
     def __enter__(self) -> Place:
         try:
-            place = _direct(self._root, self._parts, self._opened)
-            return place or _walked(self._root, self._parts, self._opened)
+            location = _direct(self._root, self._parts, self._opened)
+            return location or _walked(self._root, self._parts, self._opened)
         except BaseException:
             self.__exit__()
             raise

@@ -89,12 +89,12 @@ class Workspace:
                 "unavailable", f"the workspace cannot be opened: {error.strerror}", reason="root"
             ) from error
         try:
-            with located(root, parts) as place:
-                if place.names != parts:
-                    require_unprotected(place.names, shown, writing=writing)
+            with located(root, parts) as location:
+                if location.names != parts:
+                    require_unprotected(location.names, shown, writing=writing)
                 if writing:
-                    self._require_writable(base, place, shown)
-                yield Found(place, shown)
+                    self._require_writable(base, location, shown)
+                yield Found(location, shown)
         except OSError as error:
             raise refusal_for(error, shown, self.mounts) from error
         finally:
@@ -115,10 +115,10 @@ class Workspace:
         start = prefix or str(base)
         for length in range(1, len(parts)):
             step = "/".join([start, *parts[:length]])
-            with self.at(step, writing=True) as found:
-                if found.place.name and identity_of(found.place.parent, found.place.name) is None:
+            with self.at(step, writing=True) as target:
+                if target.place.name and identity_of(target.place.parent, target.place.name) is None:
                     with contextlib.suppress(FileExistsError):
-                        found.place.parent.mkdir(found.place.name)
+                        target.place.parent.mkdir(target.place.name)
 
     def _start(self, path: str) -> tuple[Path, tuple[str, ...], str]:
         """Split a path into the directory it starts from, its components, and the prefix it is shown with."""
@@ -142,11 +142,11 @@ class Workspace:
             fix=_OUTSIDE,
         )
 
-    def _require_writable(self, base: Path, place: Place, shown: str) -> None:
+    def _require_writable(self, base: Path, location: Place, shown: str) -> None:
         """Raise when the place is one of the protected paths, beneath one, or another name of one."""
         real_base = Path(os.path.realpath(base))
-        folded = tuple(map(fold, place.names))
-        identity = identity_of(place.parent, place.name) if place.name else None
+        folded = tuple(map(fold, location.names))
+        identity = identity_of(location.parent, location.name) if location.name else None
         for path in self.protected:
             real = Path(os.path.realpath(path))
             if real.is_relative_to(real_base):
@@ -188,9 +188,9 @@ def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = 
     code, reason, words = _CODES.get(
         error.errno or 0, ("unavailable", "system", error.strerror or "the operating system refuses")
     )
-    known = f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown.startswith("@") else ""
+    mount_names = f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown.startswith("@") else ""
     details: dict[str, Any] = {"reason": reason, "path": shown} | ({"fix": _OUTSIDE} if reason == "outside" else {})
-    return ToolError(code, f"{shown}: {words}{known}", **details)
+    return ToolError(code, f"{shown}: {words}{mount_names}", **details)
 
 
 def _is_anchored(path: str) -> bool:

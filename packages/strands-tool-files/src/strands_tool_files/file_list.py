@@ -121,12 +121,12 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     def work() -> tuple[str, dict[str, Any]]:
         values = read_input(tool, TOOL_SPEC)
         workspace = Workspace.of(context.workspace)
-        with workspace.at(values["path"]) as found:
-            listing = _list(found, values, context)
-        if workspace.mounts and found.shown == ".":
+        with workspace.at(values["path"]) as target:
+            listing = _list(target, values, context)
+        if workspace.mounts and target.shown == ".":
             listing.notices.append(f"mounts: {', '.join('@' + name for name in workspace.mounts)}")
         return _text(listing), {
-            "path": found.shown,
+            "path": target.shown,
             "entries": listing.entries,
             "truncated": listing.is_truncated,
             "notices": listing.notices,
@@ -135,7 +135,7 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     return answer(tool, work)
 
 
-def _list(found: Found, values: dict[str, Any], context: CallContext) -> _Listing:
+def _list(target: Found, values: dict[str, Any], context: CallContext) -> _Listing:
     """Go through the tree level by level, opening each directory again beneath the one listed."""
     listing = _Listing(values["max_entries"])
     unreadable: list[tuple[str, ...]] = []
@@ -144,7 +144,7 @@ def _list(found: Found, values: dict[str, Any], context: CallContext) -> _Listin
         return stat.S_ISDIR(status.st_mode) and len(names) < values["depth"] and _is_wanted(names[-1], values)
 
     statuses = functools.partial(_statuses, listing=listing, context=context)
-    with opened(found.place) as top, contextlib.closing(levels(top, statuses, is_entered, unreadable.append)) as tree:
+    with opened(target.place) as top, contextlib.closing(levels(top, statuses, is_entered, unreadable.append)) as tree:
         for _, children in tree:
             for names, status in children:
                 _take(listing, names, status, values)

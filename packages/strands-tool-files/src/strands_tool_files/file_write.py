@@ -83,8 +83,8 @@ def file_write(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         context.require_time()
         if values["create_dirs"]:
             workspace.make_parents(values["path"])
-        with workspace.at(values["path"], writing=True) as found:
-            return _write(found, encoded, values["mode"], values["encoding"])
+        with workspace.at(values["path"], writing=True) as target:
+            return _write(target, encoded, values["mode"], values["encoding"])
 
     return answer(tool, work)
 
@@ -106,22 +106,22 @@ def _encode(content: str, encoding: str, cap: int) -> bytes:
     return encoded
 
 
-def _write(found: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str, dict[str, Any]]:
-    directory, name = found.place.parent, found.place.name
-    before = _existing(found)
+def _write(target: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str, dict[str, Any]]:
+    directory, name = target.place.parent, target.place.name
+    before = _existing(target)
     if before is not None and mode == "create":
         raise ToolError(
-            "invalid_input", f"{found.shown} exists already; use mode 'overwrite' or 'append'", reason="exists"
+            "invalid_input", f"{target.shown} exists already; use mode 'overwrite' or 'append'", reason="exists"
         )
     if mode == "append":
-        size = _append(directory, found, encoded, encoding)
+        size = _append(directory, target, encoded, encoding)
     else:
         _publish(directory, name, encoded, before, replace=mode == "overwrite")
         size = len(encoded)
     verb = {"append": "Appended", "create": "Wrote", "overwrite": "Wrote"}[mode]
     whole = f" (now {size} bytes)" if mode == "append" else ""
-    return f"{verb} {len(encoded)} bytes to {found.shown}{whole}", {
-        "path": found.shown,
+    return f"{verb} {len(encoded)} bytes to {target.shown}{whole}", {
+        "path": target.shown,
         "bytes_written": len(encoded),
         "size": size,
         "mode": mode,
@@ -129,21 +129,21 @@ def _write(found: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str,
     }
 
 
-def _existing(found: Found) -> os.stat_result | None:
+def _existing(target: Found) -> os.stat_result | None:
     """Return the status of the present file, None without one; raise if it may not be replaced."""
-    if not found.place.name:
-        raise ToolError("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
+    if not target.place.name:
+        raise ToolError("invalid_input", f"{target.shown} is a directory", reason="is-a-directory")
     try:
-        status = found.place.parent.lstat(found.place.name)
+        status = target.place.parent.lstat(target.place.name)
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(status.st_mode):
-        raise ToolError("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
+        raise ToolError("invalid_input", f"{target.shown} is a directory", reason="is-a-directory")
     if not stat.S_ISREG(status.st_mode):
-        raise ToolError("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+        raise ToolError("invalid_input", f"{target.shown} is not a regular file", reason="not-a-file")
     if not status.st_mode & 0o222:
         # A rename would get past the mode of the file: it needs only the directory's.
-        raise ToolError("denied", f"{found.shown} is marked read-only", reason="permission")
+        raise ToolError("denied", f"{target.shown} is marked read-only", reason="permission")
     return status
 
 
@@ -212,8 +212,8 @@ def _remove_old(directory: Directory) -> None:
     with contextlib.suppress(OSError):  # a directory may be one that cannot be listed
         for entry in itertools.islice(directory.entries(), _MAX_ENTRIES):
             if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                found = directory.lstat(entry.name)
-                if found.st_uid == os.geteuid() and time.time() - found.st_mtime > _MAX_AGE:
+                entry_stat = directory.lstat(entry.name)
+                if entry_stat.st_uid == os.geteuid() and time.time() - entry_stat.st_mtime > _MAX_AGE:
                     directory.unlink(entry.name)
 
 
@@ -226,17 +226,18 @@ def _take_over(descriptor: int, before: os.stat_result) -> None:
     os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def _append(directory: Directory, found: Found, encoded: bytes, encoding: str) -> int:
+def _append(directory: Directory, target: Found, encoded: bytes, encoding: str) -> int:
     """Add to the end of the file itself, so that two writers at once lose nothing, and return the new size."""
-    descriptor = directory.open(found.place.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    descriptor = directory.open(target.place.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise ToolError("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+            raise ToolError("invalid_input", f"{target.shown} is not a regular file", reason="not-a-file")
         if status.st_nlink > 1:
             raise ToolError(
                 "sandbox_violation",
-                f"{found.shown} has several hard links, so appending may change a file elsewhere; use mode 'overwrite'",
+                f"{target.shown} has several hard links, so appending may change a file elsewhere;"
+                " use mode 'overwrite'",
                 reason="hard-link",
             )
         if status.st_size and require_encoding(encoding) in _BOMMED:

@@ -206,9 +206,9 @@ class _Reader(html.parser.HTMLParser):
     def _break(self, mark: str | None, lines: int = 2) -> None:
         """Begin a new block, or with None as little as a new line, and put a mark at its start."""
         last = self.parts[-1] if self.parts else "\n\n"
-        wanted = 1 if mark is None else lines
+        newlines = 1 if mark is None else lines
         present = len(last) - len(last.rstrip("\n"))
-        self._append("\n" * max(wanted - present, 0) + (mark or ""))
+        self._append("\n" * max(newlines - present, 0) + (mark or ""))
 
     def _put(self, text: str) -> None:
         if not text or self.is_full:

@@ -142,8 +142,8 @@ def _with_secrets(headers: Mapping[str, str], secrets: Mapping[str, str], url: h
         ToolError: `unavailable`; the secret is missing, does not fit in a header, or would go over plain http.
     """
 
-    def value_of(found: re.Match[str]) -> str:
-        name = found.group(1)
+    def value_of(match: re.Match[str]) -> str:
+        name = match.group(1)
         if not (value := secrets.get(name)):
             raise ToolError("unavailable", f"the secret {name!r} is not declared", reason="secret")
         if not value.isascii() or not value.isprintable():
@@ -182,7 +182,7 @@ def _address(base_url: str, secrets: Mapping[str, str]) -> str:
         return base_url
     url = httpx.URL(f"{scheme}{separator}{host}")
     values = _with_secrets({name: f"${{secrets.{name}}}" for name in _SECRET.findall(path)}, secrets, url)
-    return f"{scheme}{separator}{host}{slash}{_SECRET.sub(lambda found: quote(values[found[1]], safe=''), path)}"
+    return f"{scheme}{separator}{host}{slash}{_SECRET.sub(lambda match: quote(values[match[1]], safe=''), path)}"
 
 
 def _is_this_machine(url: httpx.URL) -> bool:

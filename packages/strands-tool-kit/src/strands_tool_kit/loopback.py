@@ -73,10 +73,10 @@ def moved(location: str, status: str = "302 Found", **headers: str) -> bytes:
 def trickle(start: bytes, part: bytes) -> Play:
     """Return an answer that sends its start, then a part every 20 ms until the client hangs up, for 30 s at most."""
 
-    async def play(asked: LoopbackRequest, writer: asyncio.StreamWriter) -> None:
+    async def play(request: LoopbackRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(start)
         until = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < until and not await asked.hung_up_within(0.02):
+        while time.monotonic() < until and not await request.hung_up_within(0.02):
             writer.write(part)
             await writer.drain()
 

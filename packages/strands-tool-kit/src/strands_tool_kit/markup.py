@@ -75,8 +75,8 @@ def pieces(page: str) -> Iterator[str]:
 
 
 def _after(page: str, word: str, start: int) -> int:
-    found = page.find(word, start)
-    return len(page) if found < 0 else found + len(word)
+    index = page.find(word, start)
+    return len(page) if index < 0 else index + len(word)
 
 
 def _after_element(page: str, name: str, start: int) -> int:

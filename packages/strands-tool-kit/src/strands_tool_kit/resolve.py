@@ -34,8 +34,8 @@ async def look_up(host: str, port: int) -> list[str]:
     def work() -> None:
         outcome: tuple[list[str], Exception | None]
         try:
-            found: list[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            outcome = list(dict.fromkeys(str(entry[4][0]) for entry in found)), None
+            addresses: list[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            outcome = list(dict.fromkeys(str(entry[4][0]) for entry in addresses)), None
         except (OSError, UnicodeError) as error:
             outcome = [], OSError(str(error))
         try:

@@ -93,12 +93,12 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def files_of(found: dict[str, bytes | None], before: dict[str, bytes]) -> Answer:
+def files_of(contents: dict[str, bytes | None], before: dict[str, bytes]) -> Answer:
     """Return the files that the code made or changed, texts and others; too large ones are only named."""
     texts: dict[str, str] = {}
     others: dict[str, str] = {}
     notices: list[str] = []
-    for name, content in found.items():
+    for name, content in contents.items():
         if content is None or not FILE_NAME.fullmatch(name):
             shown = name.encode(errors="replace").decode(errors="replace")
             notices.append(f"not returned: {shown[:100]!r} (too large or oddly named)")

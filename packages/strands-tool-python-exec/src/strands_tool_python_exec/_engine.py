@@ -141,13 +141,13 @@ def settings_for(
     Raises:
         LookupError: A listed package is not installed here; its argument is the name.
     """
-    found = [_locate(name) for name in packages]
-    folders = tuple(dict.fromkeys(folder for folder, _ in found))
+    locations = [_locate(name) for name in packages]
+    folders = tuple(dict.fromkeys(folder for folder, _ in locations))
     return Settings(
         memory_mb=memory_mb,
         disk_mb=disk_mb,
         machine=machine,
-        readable=(*_interpreter(), *(path for _, paths in found for path in paths)),
+        readable=(*_interpreter(), *(path for _, paths in locations for path in paths)),
         listable=folders,
         import_from=folders,
         namespaces=namespaces,

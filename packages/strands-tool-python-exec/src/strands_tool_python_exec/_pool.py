@@ -143,9 +143,9 @@ class Pool:
         self._closing.clear()
 
     def _serve(self) -> None:
-        while (wanted := self._wanted.get()) is not None:
+        while (settings := self._wanted.get()) is not None:
             if not self._closing.wait(_PAUSE):
-                while self._add(*wanted):
+                while self._add(*settings):
                     pass
 
     def _add(self, settings: Settings, epoch: int) -> bool:

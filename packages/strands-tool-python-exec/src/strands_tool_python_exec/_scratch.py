@@ -111,9 +111,9 @@ def _sweep(parent: str) -> None:
         return
     for folder in [*Path(parent).glob(f"{_PREFIX}*"), *Path(parent).glob(f"{_NEW}*")]:
         with contextlib.suppress(OSError):
-            found = folder.lstat()
-            is_left = folder.name.startswith(_PREFIX) or time.time() - found.st_mtime > _MIN_AGE
-            if is_left and stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+            folder_stat = folder.lstat()
+            is_left = folder.name.startswith(_PREFIX) or time.time() - folder_stat.st_mtime > _MIN_AGE
+            if is_left and stat.S_ISDIR(folder_stat.st_mode) and folder_stat.st_uid == os.geteuid():
                 descriptor = _lock(folder)
                 if descriptor >= 0:
                     remove(folder)

@@ -68,13 +68,15 @@ def _document(finding: Finding) -> dict[str, Any]:
 
 def _words(counted: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], left: int, capability: bool) -> str:
     checked = "valid, and nothing that it needs is missing here" if capability else "valid"
-    unread = "; files that it names were not read" if any(one["code"] == "file-not-read" for one in shown) else ""
+    unread = (
+        "; files that it names were not read" if any(finding["code"] == "file-not-read" for finding in shown) else ""
+    )
     head = f"The workflow is {checked if counted['valid'] else 'not valid'}{unread}"
     lines = [f"{head}: {counted['errors']} errors, {counted['warnings']} warnings."]
-    for one in shown:
-        place = f" line {one['line']}" if one["line"] else ""
-        fix = f" (fix: {one['fix']})" if one["fix"] else ""
-        lines.append(f"- {one['severity']} {one['code']}{place}: {one['message']}{fix}")
+    for finding in shown:
+        line = f" line {finding['line']}" if finding["line"] else ""
+        fix = f" (fix: {finding['fix']})" if finding["fix"] else ""
+        lines.append(f"- {finding['severity']} {finding['code']}{line}: {finding['message']}{fix}")
     if left:
         lines.append(f"... and {left} more")
     return "\n".join(lines)

@@ -36,7 +36,7 @@ class _Page:
 
 
 async def search_news(
-    config: Mapping[str, Any], fields: Mapping[str, str], wanted: int, context: CallContext
+    config: Mapping[str, Any], fields: Mapping[str, str], count: int, context: CallContext
 ) -> tuple[list[Hit], list[str]]:
     """Read news until there are enough, or no more.
 
@@ -51,14 +51,14 @@ async def search_news(
     """
     service = Service.of(config, BASE_URL, "news.js")
     until = service.until(context)
-    asked = {"l": fields["kl"], "o": "json", "noamp": "1", "q": fields["q"], "p": fields["kp"], "df": fields["df"]}
-    asked["vqd"] = await _token(Service.of(config, BASE_URL, ""), fields["q"], until)
+    parameters = {"l": fields["kl"], "o": "json", "noamp": "1", "q": fields["q"], "p": fields["kp"], "df": fields["df"]}
+    parameters["vqd"] = await _token(Service.of(config, BASE_URL, ""), fields["q"], until)
     hits: dict[str, Hit] = {}
     notices: list[str] = []
     left_out, begin = 0, 0
     for number in range(MAX_PAGES):
         try:
-            page = await _page(service, {**asked, **({"s": str(begin)} if begin else {})}, until)
+            page = await _page(service, {**parameters, **({"s": str(begin)} if begin else {})}, until)
         except ToolError as refusal:
             if not number:
                 raise
@@ -67,12 +67,12 @@ async def search_news(
         left_out += page.left_out
         for hit in page.hits:
             hits.setdefault(hit.url, hit)
-        if len(hits) >= wanted or page.following <= begin:
+        if len(hits) >= count or page.following <= begin:
             break
         begin = page.following
     if left_out:
         notices.append(f"results without a usable address left out: {left_out}")
-    return list(hits.values())[:wanted], notices
+    return list(hits.values())[:count], notices
 
 
 async def _token(service: Service, query: str, until: float) -> str:
@@ -89,8 +89,8 @@ async def _token(service: Service, query: str, until: float) -> str:
     raise ToolError("unavailable", f"{service.name} answered without what a search for news needs", reason="format")
 
 
-async def _page(service: Service, asked: Mapping[str, str], until: float) -> _Page:
-    reply = await _asked(service, asked, until)
+async def _page(service: Service, parameters: Mapping[str, str], until: float) -> _Page:
+    reply = await _asked(service, parameters, until)
     try:
         value = json.loads(reply.text)
     except (ValueError, RecursionError):
@@ -99,7 +99,7 @@ async def _page(service: Service, asked: Mapping[str, str], until: float) -> _Pa
         how = "is longer than allowed" if reply.is_cut else "is not the JSON of a search for news"
         raise ToolError("unavailable", f"the answer of {service.name} {how}", reason="format")
     listed = value["results"][:_MAX_RESULTS]
-    hits = [hit for one in listed if (hit := _hit(one)) is not None]
+    hits = [hit for item in listed if (hit := _hit(item)) is not None]
     return _Page(tuple(hits), len(listed) - len(hits), _following(value.get("next")))
 
 
@@ -123,12 +123,12 @@ def _challenge(service: Service, reply: Reply) -> ToolError:
     return ToolError("unavailable", problem, retryable=True, reason="challenge", status=reply.status)
 
 
-def _hit(one: Any) -> Hit | None:
+def _hit(item: Any) -> Hit | None:
     """Return one result cleaned; None if it leads nowhere."""
-    if not isinstance(one, Mapping) or not (url := web_address(one.get("url"))):
+    if not isinstance(item, Mapping) or not (url := web_address(item.get("url"))):
         return None
-    title, snippet = _plain(one.get("title"), MAX_TITLE), _plain(one.get("excerpt"), MAX_SNIPPET)
-    return Hit(title or url, url, snippet, _plain(one.get("source"), 100), _day(one.get("date")))
+    title, snippet = _plain(item.get("title"), MAX_TITLE), _plain(item.get("excerpt"), MAX_SNIPPET)
+    return Hit(title or url, url, snippet, _plain(item.get("source"), 100), _day(item.get("date")))
 
 
 def _plain(text: Any, limit: int) -> str:

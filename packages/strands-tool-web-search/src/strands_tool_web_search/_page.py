@@ -136,14 +136,14 @@ class _Reader(html.parser.HTMLParser):
     def page(self, *, is_cut: bool) -> Page:
         """Return the collected results."""
         hits, left_out, is_known = [], 0, self._is_empty
-        for one in self.found:
-            url, is_ad = unwrapped(one.href)
-            is_known |= bool(one.href)
-            if is_ad or one.is_ad or not one.href:
+        for result in self.found:
+            url, is_ad = unwrapped(result.href)
+            is_known |= bool(result.href)
+            if is_ad or result.is_ad or not result.href:
                 continue
             if url:
-                title = line_of("".join(one.title), MAX_TITLE)
-                hits.append(Hit(title or url, url, line_of("".join(one.snippet), MAX_SNIPPET)))
+                title = line_of("".join(result.title), MAX_TITLE)
+                hits.append(Hit(title or url, url, line_of("".join(result.snippet), MAX_SNIPPET)))
             else:
                 left_out += 1
         return Page(tuple(hits), left_out, self._following(), self._is_challenge, is_known, is_cut)

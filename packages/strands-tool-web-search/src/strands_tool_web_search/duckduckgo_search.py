@@ -138,7 +138,7 @@ async def _found(arguments: Mapping[str, Any], context: CallContext) -> tuple[li
 
 
 async def _search(
-    service: Service, fields: Mapping[str, str], wanted: int, context: CallContext
+    service: Service, fields: Mapping[str, str], count: int, context: CallContext
 ) -> tuple[list[Hit], list[str]]:
     """Read result pages until there are enough results, or no more."""
     until = service.until(context)
@@ -159,12 +159,12 @@ async def _search(
         for hit in page.hits:
             hits.setdefault(hit.url, hit)
         following = page.following
-        if len(hits) >= wanted or following is None or int(following["s"]) <= begin:
+        if len(hits) >= count or following is None or int(following["s"]) <= begin:
             break
         begin, form = int(following["s"]), {**following, **fields}
     if left_out:
         notices.append(f"results without a usable address left out: {left_out}")
-    return list(hits.values())[:wanted], notices
+    return list(hits.values())[:count], notices
 
 
 async def _page(service: Service, form: Mapping[str, str], until: float) -> Page:

@@ -146,8 +146,8 @@ async def tavily_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
             "content-type": "application/json",
             "accept": "application/json",
         }
-        asked = {name: value for name, value in arguments.items() if value is not None}
-        reply = await exchange(service, headers, json.dumps(asked).encode("ascii"), service.until(context))
+        request = {name: value for name, value in arguments.items() if value is not None}
+        reply = await exchange(service, headers, json.dumps(request).encode("ascii"), service.until(context))
         return _described(_answer_of(service, reply, key), arguments)
 
     return await answer_async(tool, work)
@@ -221,13 +221,13 @@ def _described(value: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[
     """Return the text for the model and the values for the workflow from a sound answer."""
     listed = value["results"][: arguments["max_results"]]
     raw_limit = min(_MAX_RAW, _MAX_ALL_RAW // max(len(listed), 1)) if arguments["include_raw_content"] else 0
-    found = [result for one in listed if (result := _result(one, raw_limit))]
-    kept = fitting(found)
+    results = [result for item in listed if (result := _result(item, raw_limit))]
+    kept = fitting(results)
     notices = []
-    if len(found) < len(listed):
-        notices.append(f"results without a usable address left out: {len(listed) - len(found)}")
-    if len(kept) < len(found):
-        notices.append(f"the answer is limited in size: {len(found) - len(kept)} results are left out")
+    if len(results) < len(listed):
+        notices.append(f"results without a usable address left out: {len(listed) - len(results)}")
+    if len(kept) < len(results):
+        notices.append(f"the answer is limited in size: {len(results) - len(kept)} results are left out")
     described: dict[str, Any] = {"query": arguments["query"], "results": kept}
     if arguments["include_answer"] and (answer := line_of(value.get("answer"), _MAX_ANSWER)):
         described["answer"] = answer
@@ -237,28 +237,28 @@ def _described(value: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[
     return text, {**described, "notices": notices}
 
 
-def _result(one: Any, raw_limit: int) -> dict[str, Any] | None:
+def _result(item: Any, raw_limit: int) -> dict[str, Any] | None:
     """Return one result cleaned; None if it leads nowhere."""
-    if not isinstance(one, Mapping) or not (url := web_address(one.get("url"))):
+    if not isinstance(item, Mapping) or not (url := web_address(item.get("url"))):
         return None
-    title = line_of(one.get("title"), _MAX_TITLE) or url
-    result: dict[str, Any] = {"title": title, "url": url, "snippet": line_of(one.get("content"), _MAX_SNIPPET)}
-    score = one.get("score")
+    title = line_of(item.get("title"), _MAX_TITLE) or url
+    result: dict[str, Any] = {"title": title, "url": url, "snippet": line_of(item.get("content"), _MAX_SNIPPET)}
+    score = item.get("score")
     if isinstance(score, (int, float)) and not isinstance(score, bool) and math.isfinite(score):
         result["score"] = float(score)
-    if date := line_of(one.get("published_date"), 60):
+    if date := line_of(item.get("published_date"), 60):
         result["published_date"] = date
-    if icon := web_address(one.get("favicon")):
+    if icon := web_address(item.get("favicon")):
         result["favicon"] = icon
-    if raw_limit and (raw := lines_of(one.get("raw_content"), raw_limit)):
+    if raw_limit and (raw := lines_of(item.get("raw_content"), raw_limit)):
         result["raw_content"] = raw
     return result
 
 
 def _images(value: Any) -> list[dict[str, str]]:
     images = []
-    for one in value[:_MAX_IMAGES] if isinstance(value, list) else ():
-        described = one if isinstance(one, Mapping) else {"url": one}
+    for image in value[:_MAX_IMAGES] if isinstance(value, list) else ():
+        described = image if isinstance(image, Mapping) else {"url": image}
         if url := web_address(described.get("url")):
             text = line_of(described.get("description"), 500)
             images.append({"url": url, **({"description": text} if text else {})})

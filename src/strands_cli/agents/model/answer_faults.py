@@ -92,10 +92,10 @@ def fault_of_stop(reason: str, text: str = "") -> AnswerFault | None:
         text: The words of the provider or the model about it.
     """
     normal = reason.lower().replace("-", "_")
-    found = next((one for one in _STOPS if one[0] in normal), None)
-    if found is None:
+    stop = next((candidate for candidate in _STOPS if candidate[0] in normal), None)
+    if stop is None:
         return None
-    _, meaning, is_temporary = found
+    _, meaning, is_temporary = stop
     fix = "run again, or choose another model" if is_temporary else DESCRIBE
     return AnswerFault(f"{meaning} ({reason})" + (f": {text}" if text else ""), fix, is_temporary=is_temporary)
 
@@ -115,7 +115,7 @@ def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) ->
     if may_be_empty or stop == "max_tokens" or _has_content(events):
         return None
     heard = _HEARD.get()
-    reason = next((one for one in (stop, *(heard or ())) if one not in _ENDS), None)
+    reason = next((stop_reason for stop_reason in (stop, *(heard or ())) if stop_reason not in _ENDS), None)
     if reason is not None:
         return AnswerFault(f"the model ended without an answer ({reason})", DESCRIBE, is_temporary=True)
     if any("reasoningContent" in event.get("contentBlockDelta", {}).get("delta", {}) for event in events):

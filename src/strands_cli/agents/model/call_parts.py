@@ -51,20 +51,20 @@ class CallParts:
         Raises:
             AnswerFault: It is not known which call a piece belongs to.
         """
-        for place, piece in enumerate(pieces):
+        for position, piece in enumerate(pieces):
             if not isinstance(piece, Mapping):
                 raise mixed()
             function = piece.get("function")
             named = function if isinstance(function, Mapping) else {}
-            self._add(piece, named, alone=len(pieces) == 1, place=place)
+            self._add(piece, named, alone=len(pieces) == 1, position=position)
 
-    def _add(self, piece: Mapping[str, Any], named: Mapping[str, Any], *, alone: bool, place: int) -> None:
+    def _add(self, piece: Mapping[str, Any], named: Mapping[str, Any], *, alone: bool, position: int) -> None:
         call_id, name = str(piece.get("id") or ""), str(named.get("name") or "")
         text = named.get("arguments")
         text = text if isinstance(text, str) else "" if text is None else _written(text)
         index = piece.get("index")
         if not alone and index is None:
-            index = f"place {place}"
+            index = f"place {position}"
         call = self._call_of(index, call_id, name, text)
         if call is None:
             call = _Call(index, call_id, name)
@@ -242,9 +242,9 @@ class MessageBlocks:
     def _end(self) -> list[Object]:
         if not self._is_open:
             return []
-        given, self._input, self._is_open = self._input, None, False
-        text = given if isinstance(given, str) else json.dumps(given)
-        pieces = [self._piece(_INPUT, "partial_json", text)] if given else []
+        tool_input, self._input, self._is_open = self._input, None, False
+        text = tool_input if isinstance(tool_input, str) else json.dumps(tool_input)
+        pieces = [self._piece(_INPUT, "partial_json", text)] if tool_input else []
         return [*pieces, {"type": "content_block_stop", "index": self._index}]
 
     def _next(self) -> list[Object]:

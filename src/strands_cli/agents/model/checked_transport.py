@@ -180,10 +180,10 @@ async def _if_followed(request: httpx.Request, response: httpx.Response) -> http
     Raises:
         AnswerFault: It does.
     """
-    place, here = response.headers.get("location"), str(request.url)
-    there = urljoin(here, place or "")
+    location, here = response.headers.get("location"), str(request.url)
+    there = urljoin(here, location or "")
     keeps_prompt = request.method != "POST" or response.status_code in (307, 308)
-    is_redirect = place is not None and 300 <= response.status_code < 400
+    is_redirect = location is not None and 300 <= response.status_code < 400
     if not is_redirect or (keeps_prompt and _is_of_same_server(here, there)):
         return response
     await response.aclose()
@@ -198,7 +198,7 @@ def _is_of_same_server(here: str, there: str) -> bool:
     """Return whether an address is of the same server, encrypted if the first is."""
     try:
         first, second = urlsplit(here), urlsplit(there)
-        ports = [one.port or _PORTS.get(one.scheme) for one in (first, second)]
+        ports = [url.port or _PORTS.get(url.scheme) for url in (first, second)]
     except ValueError:
         return False
     schemes = (first.scheme, second.scheme)

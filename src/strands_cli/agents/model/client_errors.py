@@ -116,7 +116,7 @@ def status_of(error: BaseException) -> int | None:
         getattr(error, "code", None),  # google-genai
         in_response_of_aws(error, "ResponseMetadata", "HTTPStatusCode"),
     ]
-    return next((place for place in places if isinstance(place, int) and not isinstance(place, bool)), None)
+    return next((status for status in places if isinstance(status, int) and not isinstance(status, bool)), None)
 
 
 def failed_status_of(error: BaseException) -> int | None:
@@ -124,8 +124,8 @@ def failed_status_of(error: BaseException) -> int | None:
 
     In a stream that began with 200, some servers write the status as the code of an error.
     """
-    found = (status_of(cause) for cause in causes_of(error))
-    status = next((status for status in found if status is not None and status >= 400), None)
+    statuses = (status_of(cause) for cause in causes_of(error))
+    status = next((status for status in statuses if status is not None and status >= 400), None)
     if status is not None:
         return status
     codes = (code for cause in causes_of(error) for code in _codes_in(cause))
@@ -167,10 +167,10 @@ def says_spent(code: Any, words: str) -> bool:
 def words_of(error: BaseException) -> str:
     """Return a server's words in a client's exception, as one line without the client's frame around it."""
     for cause in causes_of(error):
-        said = words_in(getattr(cause, "body", None)) or in_response_of_aws(cause, "Error", "Message")
-        said = said or words_in(getattr(cause, "details", None)) or words_in(_text_of_response(cause))
-        if isinstance(said, str) and said.strip():
-            return _one_line(said)
+        words = words_in(getattr(cause, "body", None)) or in_response_of_aws(cause, "Error", "Message")
+        words = words or words_in(getattr(cause, "details", None)) or words_in(_text_of_response(cause))
+        if isinstance(words, str) and words.strip():
+            return _one_line(words)
     text = str(error)
     for frame in _FRAMES:
         text = frame.sub("", text)
@@ -235,13 +235,14 @@ def _error_in(body: Any, levels: int = 4) -> Mapping[str, Any]:
         return {}
     inner = (_error_in(body[name], levels - 1) for name in _PLACES if isinstance(body.get(name), (Mapping, list, str)))
     return next(
-        (one for one in inner if _first_words(one) or (_first_words(body) is None and any(map(one.get, _CODES)))), body
+        (part for part in inner if _first_words(part) or (_first_words(body) is None and any(map(part.get, _CODES)))),
+        body,
     )
 
 
 def _first_words(error: Mapping[str, Any]) -> str | None:
-    said = (error.get(name) for name in _WORDS)
-    return next((one for one in said if isinstance(one, str) and one.strip()), None)
+    texts = (error.get(name) for name in _WORDS)
+    return next((text for text in texts if isinstance(text, str) and text.strip()), None)
 
 
 def _one_line(text: str) -> str:
@@ -251,9 +252,9 @@ def _one_line(text: str) -> str:
 def address_in(error: BaseException) -> str | None:
     """Return the address of the request that failed, where a client's exception has it."""
     for cause in causes_of(error):
-        for place in (cause, getattr(cause, "response", None)):
+        for holder in (cause, getattr(cause, "response", None)):
             try:
-                url = getattr(getattr(place, "request", None), "url", None)
+                url = getattr(getattr(holder, "request", None), "url", None)
             except RuntimeError:  # httpx: the request was never set
                 continue
             if url is not None:

@@ -133,10 +133,10 @@ def reported_end(
     events: Sequence[Mapping[str, Any]], scope: StepScope, label: str, redactor: Redactor
 ) -> dict[str, str]:
     """Return, for a turn's row, the reason of its end if that is unknown; warn of it once in a run."""
-    found = unknown_end(events)
-    if found is None:
+    unknown = unknown_end(events)
+    if unknown is None:
         return {}
-    reason = shortened(redactor.text(found), _MOST_REASON)
+    reason = shortened(redactor.text(unknown), _MOST_REASON)
     warned = _WARNED.setdefault(scope.run, set())
     if (label, reason) not in warned:
         warned.add((label, reason))
@@ -443,10 +443,10 @@ class JournaledModel(Model):
                 events.append({"contentBlockDelta": {"delta": {"text": text}}})
                 show(text)
                 continue
-            for one in joined.events(event):
-                take(one)
-        for one in joined.rest():
-            take(one)
+            for joined_event in joined.events(event):
+                take(joined_event)
+        for joined_event in joined.rest():
+            take(joined_event)
         if is_shown and (text := redacted.rest()):
             scope.emit(ModelText(scope.now(), key, text))
         return without_secrets(with_whole_arguments(events), self._redactor)

@@ -113,8 +113,8 @@ def _of_status(status: int, words: str, host: str, settings: ModelSettings) -> t
     text = _with_status(words, status)
     if status in _UNAUTHORIZED:
         names = " or ".join(_variables(settings))
-        place = f": {names} holds it" if names else ""
-        return f"{host} refused the key: {text}", f"check the API key of provider '{settings.provider}'{place}"
+        key_source = f": {names} holds it" if names else ""
+        return f"{host} refused the key: {text}", f"check the API key of provider '{settings.provider}'{key_source}"
     if status == _NOT_FOUND:
         fix = f"check the model's name '{settings.model_id}', and runtime.host{v1_hint(settings)}"
         return f"{host} does not have the model, or the address is wrong: {text}", fix

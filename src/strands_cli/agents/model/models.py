@@ -112,7 +112,7 @@ def _context_of_httpx() -> Any:
 def _use_with_gemini(arguments: dict[str, Any]) -> None:
     client_args = arguments.setdefault("client_args", {})
     gemini = PROVIDERS["gemini"]
-    of_vertex = (value_at(arguments, place) for place in gemini.keyless)
+    of_vertex = (value_at(arguments, path) for path in gemini.keyless)
     if any(of_vertex) or any(map(os.environ.get, gemini.keyless_variables)):
         return  # the client may then have a certificate of its own to show
     http_options = client_args.setdefault("http_options", {})
@@ -267,8 +267,8 @@ def _model_of_others(provider: Provider, arguments: dict[str, Any]) -> Model:
     from strands.models import Model
 
     make = provider.make
-    place = make if isinstance(make, str) else f"{getattr(make, '__module__', '')}:{getattr(make, '__qualname__', '')}"
-    who = f"provider '{provider.name}' of {provider.distribution} ({place})"
+    maker = make if isinstance(make, str) else f"{getattr(make, '__module__', '')}:{getattr(make, '__qualname__', '')}"
+    who = f"provider '{provider.name}' of {provider.distribution} ({maker})"
     fix = f"pip install --upgrade {provider.distribution}, or take another provider"
     try:
         function: Any = import_named(make) if isinstance(make, str) else make
@@ -330,12 +330,12 @@ def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict
     provider = known_provider(settings.provider) or PROVIDERS[settings.provider]
     arguments: dict[str, Any] = copied(settings.options)
     for name in SETTING_FIELDS:
-        place, value = place_of(provider, name, settings, environ), getattr(settings, name)
-        if place is not None and value is not None:
-            _put(arguments, place, value)
-    for place, value in provider.presets.items():
-        if value_at(arguments, place) is None:
-            _put(arguments, place, value)
+        path, value = place_of(provider, name, settings, environ), getattr(settings, name)
+        if path is not None and value is not None:
+            _put(arguments, path, value)
+    for path, value in provider.presets.items():
+        if value_at(arguments, path) is None:
+            _put(arguments, path, value)
     if provider.key_place and needs_no_key(provider, settings, environ) and not has_key(provider, settings, environ):
         _put(arguments, provider.key_place, STAND_IN_KEY)
     elif provider.key_place and provider.passes_key and value_at(arguments, provider.key_place) is None:
@@ -362,13 +362,13 @@ def copied(node: Any) -> Any:
     return [copied(value) for value in node] if isinstance(node, list) else node
 
 
-def _put(arguments: dict[str, Any], place: Place, value: Any) -> None:
-    for key in place[:-1]:
+def _put(arguments: dict[str, Any], path: Place, value: Any) -> None:
+    for key in path[:-1]:
         inner = arguments.get(key)
         if not isinstance(inner, dict):
             inner = arguments[key] = {}
         arguments = inner
-    arguments[place[-1]] = value
+    arguments[path[-1]] = value
 
 
 def _load(provider: Provider, path: str) -> Callable[..., Any]:
@@ -380,7 +380,7 @@ def _load(provider: Provider, path: str) -> Callable[..., Any]:
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     module, _, name = path.partition(":")
     try:
-        found: Callable[..., Any] = getattr(import_module(module), name)
+        factory: Callable[..., Any] = getattr(import_module(module), name)
         if "litellm" in path:
             # It prints advice to standard output on every failed request, among the results.
             vars(import_module("litellm"))["suppress_debug_info"] = True
@@ -389,7 +389,7 @@ def _load(provider: Provider, path: str) -> Callable[..., Any]:
         reason = f"{type(error).__name__}: {error}"
         fix = f"pip install --upgrade '{provider.distribution}[{provider.extra}]'" if provider.extra else None
         raise NotEquipped(f"the client of provider '{provider.name}' cannot be imported: {reason}", fix=fix) from error
-    return found
+    return factory
 
 
 def _require_client_arguments(provider: Provider, arguments: Mapping[str, Any]) -> None:
@@ -402,10 +402,10 @@ def _require_client_arguments(provider: Provider, arguments: Mapping[str, Any]) 
     parameters = signature(_load(provider, provider.client_class)).parameters
     # A client wrapped by an instrumentation may accept any keyword and pass it on.
     open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-    known = [name for name in parameters if not name.startswith("_")]
+    parameter_names = [name for name in parameters if not name.startswith("_")]
     for key in written:
-        if key not in known and not open_ended:
-            fix = suggest(str(key), known, f"use one of: {', '.join(known)}")
+        if key not in parameter_names and not open_ended:
+            fix = suggest(str(key), parameter_names, f"use one of: {', '.join(parameter_names)}")
             raise InvalidInput(f"the client of provider '{provider.name}' has no argument '{key}'", fix=fix)
 
 

@@ -349,8 +349,8 @@ class Gemini(Protocol):
             raise AnswerFault(f"{BLOCKED} ({reason})" + (f": {text}" if text else ""), DESCRIBE)
         if not isinstance(candidates, list):
             return (event,)
-        for one in map(json_object, candidates):
-            self._stop(one.get("finishReason"), str(one.get("finishMessage") or ""))
+        for answer in map(json_object, candidates):
+            self._stop(answer.get("finishReason"), str(answer.get("finishMessage") or ""))
         whole = [_with_whole_calls(json_object(candidate)) for candidate in candidates]
         return (event if whole == candidates else {**event, "candidates": whole},)
 
@@ -365,21 +365,21 @@ def _with_whole_calls(candidate: Object) -> Object:
     return {**candidate, "content": {**content, "parts": whole}}
 
 
-def _with_arguments(part: Object, place: str, name: str) -> Object:
+def _with_arguments(part: Object, part_key: str, name: str) -> Object:
     """Return a part whose call has an object as its arguments, where a server writes them as text or leaves them out.
 
     Raises:
         AnswerFault: They are no object.
     """
-    call = json_object(part.get(place))
-    given = call.get(name)
-    if isinstance(given, str) and given.strip():
-        given = json_in(given)
-    elif given is None or isinstance(given, str):
-        given = {}
-    if not isinstance(given, Mapping):
+    call = json_object(part.get(part_key))
+    arguments = call.get(name)
+    if isinstance(arguments, str) and arguments.strip():
+        arguments = json_in(arguments)
+    elif arguments is None or isinstance(arguments, str):
+        arguments = {}
+    if not isinstance(arguments, Mapping):
         raise AnswerFault(MALFORMED, "run again, or choose another model", is_temporary=True)
-    return {**part, place: {**call, name: given}}
+    return {**part, part_key: {**call, name: arguments}}
 
 
 def _as_chunk(event: Object) -> Object:

@@ -47,8 +47,8 @@ def tell_usage(event: Mapping[str, Any]) -> None:
         return
     for counts in _counts_in(event):
         for kind, names in (("read", _COUNTED), ("written", _WRITTEN)):
-            found = [value for name in names if type(value := counts.get(name)) is int]
-            reported[kind] = max([reported.get(kind, 0), *found])
+            new_counts = [value for name in names if type(value := counts.get(name)) is int]
+            reported[kind] = max([reported.get(kind, 0), *new_counts])
 
 
 def reported_usage() -> Usage:
@@ -126,13 +126,13 @@ def _value(environ: Mapping[str, str], name: str) -> tuple[str, str]:
 
 def _is_excluded(host: str, port: int | None, excluded: str) -> bool:
     """Return whether `no_proxy` has a host: by its name, a domain above it, its network, or its name with the port."""
-    for one in (part.strip().lower() for part in excluded.split(",")):
-        if one == "*":
+    for pattern in (part.strip().lower() for part in excluded.split(",")):
+        if pattern == "*":
             return True
-        name = one.removeprefix("*").removeprefix(".")
+        name = pattern.removeprefix("*").removeprefix(".")
         if name and (host == name or host.endswith(f".{name}") or f"{host}:{port}" == name):
             return True
-        if "/" in one and _is_in_network(host, one):
+        if "/" in pattern and _is_in_network(host, pattern):
             return True
     return False
 
@@ -304,7 +304,7 @@ class ReadAnswer:
         value = _parsed(line)
         if not isinstance(value, Mapping):
             return self._unread(line) + b"\n"
-        passed = b"".join(_written(one) + b"\n" for one in self._read(value))
+        passed = b"".join(_written(whole_object) + b"\n" for whole_object in self._read(value))
         if not self._protocol.is_known:
             raise self._other(line)  # its client would report the missing parts of its own form
         return passed

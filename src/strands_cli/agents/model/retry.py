@@ -82,8 +82,8 @@ class Retries:
         self.failed += 1
         if self.failed > self._policy.retries or not is_temporary(error):
             return None
-        asked = retry_after(error, now)
-        wait = self._backoff() if asked is None else max(asked, self._policy.wait_min)
+        delay = retry_after(error, now)
+        wait = self._backoff() if delay is None else max(delay, self._policy.wait_min)
         return min(wait, self._policy.wait_max)
 
     def _backoff(self) -> float:
@@ -125,11 +125,11 @@ def retry_after(error: BaseException, now: float) -> float | None:
     """Return the seconds of a server's Retry-After, or None (RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's)."""
     for cause in causes_of(error):
         response = getattr(cause, "response", None)
-        found = getattr(response, "headers", None) or getattr(cause, "headers", None)
-        found = found or in_response_of_aws(cause, "ResponseMetadata", "HTTPHeaders")
-        if found is None or not hasattr(found, "items"):
+        raw_headers = getattr(response, "headers", None) or getattr(cause, "headers", None)
+        raw_headers = raw_headers or in_response_of_aws(cause, "ResponseMetadata", "HTTPHeaders")
+        if raw_headers is None or not hasattr(raw_headers, "items"):
             continue
-        headers = {str(name).lower(): str(value).strip() for name, value in found.items()}
+        headers = {str(name).lower(): str(value).strip() for name, value in raw_headers.items()}
         milliseconds, seconds = _number(headers.get("retry-after-ms")), _number(headers.get("retry-after"))
         if milliseconds is not None:
             return milliseconds / 1000

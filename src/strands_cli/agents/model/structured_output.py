@@ -135,7 +135,7 @@ def _fitting(value: Any, schema: Mapping[str, Any]) -> Any:
 
 def _values_in(text: str) -> list[Any]:
     """Return the outermost objects and lists of JSON in a text; none where one of them is cut off or damaged."""
-    decoder, end, found = json.JSONDecoder(), 0, list[Any]()
+    decoder, end, values = json.JSONDecoder(), 0, list[Any]()
     for opening in islice(_OPENING.finditer(text), _PLACES):
         if opening.start() < end:
             continue
@@ -145,8 +145,8 @@ def _values_in(text: str) -> list[Any]:
             if _BEGUN.match(text, opening.start()):
                 return []
             continue
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any], key: str) -> AsyncIterator[Any]:

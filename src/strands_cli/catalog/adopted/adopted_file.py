@@ -40,32 +40,32 @@ if TYPE_CHECKING:
 # The files that define adopted tools, and their digests.
 
 
-def digests_of(modules: Iterable[str], distribution: str, seen: Scan, files: Iterable[str] = ()) -> dict[str, str]:
+def digests_of(modules: Iterable[str], distribution: str, scan: Scan, files: Iterable[str] = ()) -> dict[str, str]:
     """Return the `files` of an adopted distribution: those of its modules, and each `__init__` that runs before.
 
     Args:
         modules: The modules that adopted tools name.
         distribution: The normalised name of the installed distribution.
-        seen: The scan that found it.
+        scan: The scan that found it.
         files: Further files of the same packages: those in which `modules` only import a tool from.
     """
-    home = home_of(distribution, seen)
-    found: dict[str, str] = {}
+    home = home_of(distribution, scan)
+    digests: dict[str, str] = {}
     for module in modules:
-        package = find_package(module.partition(".")[0], seen.listings, home)
+        package = find_package(module.partition(".")[0], scan.listings, home)
         if package is None:
             continue
         root = root_of(package)
         paths = [*_on_the_way(package, module), *(file for file in files if file.startswith(root + os.sep))]
         for path in paths:
             if (digest := digest_of_file(path)) is not None:
-                found[os.path.relpath(path, root).replace(os.sep, "/")] = digest
-    return dict(sorted(found.items()))
+                digests[os.path.relpath(path, root).replace(os.sep, "/")] = digest
+    return dict(sorted(digests.items()))
 
 
-def home_of(distribution: str, seen: Scan) -> str:
+def home_of(distribution: str, scan: Scan) -> str:
     """Return the directory of `sys.path` that contains an installed distribution; "" where it is not installed."""
-    copies = seen.records.get(distribution)
+    copies = scan.records.get(distribution)
     return copies[0][0] if copies else ""
 
 
@@ -245,8 +245,8 @@ class AdoptedFile:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the document that `write` writes."""
-        found = {name: distribution.as_dict() for name, distribution in self.distributions.items()}
-        return {"version": FORMAT, "distributions": found}
+        distributions = {name: distribution.as_dict() for name, distribution in self.distributions.items()}
+        return {"version": FORMAT, "distributions": distributions}
 
     def write(self, path: Path) -> None:
         """Write the file in place of the present one: sorted keys, so that equal content has equal bytes.
@@ -285,17 +285,17 @@ def parse_adopted(raw: bytes, name: str) -> tuple[AdoptedFile, list[Finding]]:
     distributions = document.get("distributions")
     if check.failed or not isinstance(distributions, dict):
         return AdoptedFile(), check.findings or _missing(name, remove)
-    found: dict[str, AdoptedDistribution] = {}
+    parsed: dict[str, AdoptedDistribution] = {}
     for key, value in distributions.items():
         its = _check(name)
         distribution = _distribution(key, value, its)
         check.findings += its.findings
         if distribution is not None and not its.failed:
-            found[key] = distribution
-    if sum(len(distribution.tools) for distribution in found.values()) > MAX_TOOLS:
+            parsed[key] = distribution
+    if sum(len(distribution.tools) for distribution in parsed.values()) > MAX_TOOLS:
         check.fault("/distributions", f"the adoption file has more than {MAX_TOOLS:,} tools", fix=remove)
         return AdoptedFile(), check.findings
-    return AdoptedFile(found), check.findings
+    return AdoptedFile(parsed), check.findings
 
 
 def _missing(name: str, fix: str) -> list[Finding]:
@@ -320,20 +320,20 @@ def _distribution(name: str, value: Any, check: Check) -> AdoptedDistribution | 
     _check_files(value["files"], f"{pointer}/files", check)
     tools = {
         key: tool
-        for key, one in value["tools"].items()
-        if (tool := _tool(key, one, f"{pointer}/tools/{_escaped(key)}", check)) is not None
+        for key, tool_value in value["tools"].items()
+        if (tool := _tool(key, tool_value, f"{pointer}/tools/{_escaped(key)}", check)) is not None
     }
     imported = value.get("imported", False)
     return AdoptedDistribution(name, value["version"], value["adopted"], imported, value["files"], tools)
 
 
-def _shaped(value: Any, known: Mapping[str, Any], needed: tuple[str, ...], pointer: str, check: Check) -> bool:
+def _shaped(value: Any, kinds: Mapping[str, Any], needed: tuple[str, ...], pointer: str, check: Check) -> bool:
     """Return whether a value is an object with the fields that it needs, each of its type."""
     if not isinstance(value, dict):
         check.fault(pointer, f"it must be an object, not {type_of(value)}")
         return False
     before = len(check.findings)
-    check.fields(value, known, pointer)
+    check.fields(value, kinds, pointer)
     for key in needed:
         if key not in value:
             check.fault(pointer, f"it has no {key!r}")

@@ -43,12 +43,12 @@ class DefinitionsNow:
     def of(self, tool: AdoptedTool, package: Package) -> dict[str, Any]:
         """Return the definition of a tool; {} where its source cannot be read, or too much was read already."""
         try:
-            found = self._listed(tool.module, package).get(tool.entry) or self._read(tool, package)
+            defined = self._listed(tool.module, package).get(tool.entry) or self._read(tool, package)
         except SourceError:
             return {}
-        if found is None:
+        if defined is None:
             return {}
-        definition = found.definition
+        definition = defined.definition
         members = definition.get("members", {})
         # A module with several tools, one of which is named by the name in its specification.
         return members[tool.called] if tool.called in members and "members" not in tool.definition else definition
@@ -73,17 +73,17 @@ class DefinitionsNow:
 def changes_in(tool: AdoptedTool, now: Mapping[str, Any]) -> str:
     """Return in which fields the definition in the source differs from the adopted one, as one line; "" for none."""
     # A field that the source does not show now may be unchanged.
-    known = {
+    values = {
         name: value for name, value in now.items() if value is not None and name != "members" and value != "unknown"
     }
-    before = {name: tool.definition.get(name, ...) for name in known}
-    found = []
-    for name, value in known.items():
+    before = {name: tool.definition.get(name, ...) for name in values}
+    changes = []
+    for name, value in values.items():
         old = {} if before[name] is ... and value == {} else before[name]
         for pointer, was, is_now in differences(old, value, name):
-            found.append(f"{pointer} was {json_line(was)}, is {json_line(is_now)}")
-    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return "; ".join(found[:_SHOWN]) + more
+            changes.append(f"{pointer} was {json_line(was)}, is {json_line(is_now)}")
+    more = f"; and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+    return "; ".join(changes[:_SHOWN]) + more
 
 
 def proven(tool: AdoptedTool, now: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -95,9 +95,9 @@ def proven(tool: AdoptedTool, now: Mapping[str, Any]) -> tuple[dict[str, Any], l
     definition, ignored = _joined(tool.definition, now)
     members = tool.definition.get("members")
     if isinstance(members, Mapping):
-        known = now.get("members", {})
-        joined = {name: _joined(member, known.get(name, {})) for name, member in members.items()}
-        definition["members"] = {name: one for name, (one, _) in joined.items()}
+        member_facts = now.get("members", {})
+        joined = {name: _joined(member, member_facts.get(name, {})) for name, member in members.items()}
+        definition["members"] = {name: member_definition for name, (member_definition, _) in joined.items()}
         ignored += [f"members/{name}/{field}" for name, (_, fields) in joined.items() for field in fields]
     return definition, ignored
 
@@ -108,10 +108,13 @@ def _joined(stated: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[dict[str
         if (value := now.get(name)) is not None:
             ignored += [name] if stated.get(name) not in (value, None) else []
             definition[name] = value
-    for place in _CLAIMS:
-        said, shown = stated.get(place, {}), now.get(place, {})
-        definition[place] = {**shown, **{word: said[word] for word in said if _is_stricter(word, said[word])}}
-        ignored += [f"{place}/{word}" for word in _unproven(said, definition[place])]
+    for section in _CLAIMS:
+        stated_words, shown = stated.get(section, {}), now.get(section, {})
+        definition[section] = {
+            **shown,
+            **{word: stated_words[word] for word in stated_words if _is_stricter(word, stated_words[word])},
+        }
+        ignored += [f"{section}/{word}" for word in _unproven(stated_words, definition[section])]
     return definition, ignored
 
 
@@ -119,5 +122,5 @@ def _is_stricter(word: str, value: Any) -> bool:
     return word in _STRICTER and value is _STRICTER[word]
 
 
-def _unproven(said: Mapping[str, Any], counting: Mapping[str, Any]) -> Iterator[str]:
-    yield from (word for word, value in said.items() if word not in counting or counting[word] != value)
+def _unproven(stated_words: Mapping[str, Any], counting: Mapping[str, Any]) -> Iterator[str]:
+    yield from (word for word, value in stated_words.items() if word not in counting or counting[word] != value)

@@ -90,40 +90,40 @@ _FIELDS = ("description", "input_schema", "output_schema", "config_schema", "fam
 _MAPPINGS = ("annotations", "strands_cli", "requires")
 
 
-def adopted_records(files: Iterable[tuple[str, AdoptionLevel]], seen: Scan) -> list[ToolRecord]:
-    """Return a record for each adopted tool, in the order of the files; faults go to `seen.findings`.
+def adopted_records(files: Iterable[tuple[str, AdoptionLevel]], scan: Scan) -> list[ToolRecord]:
+    """Return a record for each adopted tool, in the order of the files; faults go to `scan.findings`.
 
     Of two files that adopt one tool alike there is one record; if they differ, the first is taken.
     """
-    found: list[ToolRecord] = []
+    all_records: list[ToolRecord] = []
     earlier: dict[str, ToolRecord] = {}  # by name, of the files before this one
     for file, level in files:
         adopted, findings = AdoptedFile.read(file)
-        seen.findings += findings
+        scan.findings += findings
         records: list[ToolRecord] = []
         for distribution in adopted.distributions.values():
-            reader = _Reader(file, level, distribution, seen)
+            reader = _Reader(file, level, distribution, scan)
             for tool in distribution.tools.values():
                 record = reader.record(tool)
                 if record.status == "broken" and record.reason:
-                    seen.findings.append(reader.finding(record))
+                    scan.findings.append(reader.finding(record))
                 if (other := earlier.get(tool.name)) is None:
                     records.append(record)
                 elif not _is_equal(record, other):
-                    seen.findings.append(_twice(record, other))
+                    scan.findings.append(_twice(record, other))
         earlier = {record.name: record for record in records} | earlier
-        found += records
-    return found
+        all_records += records
+    return all_records
 
 
 def _is_equal(record: ToolRecord, other: ToolRecord) -> bool:
     shown = ("distribution", "entry", "description", "input_schema", "output_schema", "kind")
-    called = {one.adopted.called for one in (record, other) if one.adopted}
+    called = {either.adopted.called for either in (record, other) if either.adopted}
     return len(called) == 1 and all(getattr(record, name) == getattr(other, name) for name in shown)
 
 
 def _twice(record: ToolRecord, other: ToolRecord) -> Finding:
-    file, kept = (one.adopted.file if one.adopted else "" for one in (record, other))
+    file, kept = (either.adopted.file if either.adopted else "" for either in (record, other))
     message = f"the tool '{record.name}' of '{record.distribution}' is another one in {kept}, which is used"
     where = Where(file, pointer=_pointer(record.distribution, record.name))
     return Finding(ADOPTED_TWICE, message, where, severity="warning")
@@ -136,18 +136,18 @@ def _pointer(distribution: str, tool: str) -> str:
 class _Reader:
     """Make the records of one adopted distribution, comparing its files once."""
 
-    def __init__(self, file: str, level: AdoptionLevel, adopted: AdoptedDistribution, seen: Scan) -> None:
-        self.file, self.level, self.adopted, self.seen = file, level, adopted, seen
-        self.home = home_of(adopted.name, seen)
-        self.version = seen.version(adopted.name)
-        self.owner = Owner(seen.records[adopted.name][0][1] if adopted.name in seen.records else "")
+    def __init__(self, file: str, level: AdoptionLevel, adopted: AdoptedDistribution, scan: Scan) -> None:
+        self.file, self.level, self.adopted, self.scan = file, level, adopted, scan
+        self.home = home_of(adopted.name, scan)
+        self.version = scan.version(adopted.name)
+        self.owner = Owner(scan.records[adopted.name][0][1] if adopted.name in scan.records else "")
         self.packages: dict[str, Package | None] = {}
         self.wrong: dict[str, str | None] = {}  # by module, why it is not one of the distribution
         self.fault = self._compared()
 
     def _compared(self) -> str | None:
         """Return why no tool of it can be used, if that is so."""
-        if self.adopted.name not in self.seen.records:
+        if self.adopted.name not in self.scan.records:
             return f"'{self.adopted.name}' is not installed"
         tops = {path.partition("/")[0].partition(".")[0] for path in self.adopted.files}
         roots = {top: root_of(package) for top in tops if (package := self._package(top)) is not None}
@@ -158,13 +158,13 @@ class _Reader:
 
     def _package(self, top: str) -> Package | None:
         if top not in self.packages:
-            self.packages[top] = find_package(top, self.seen.listings, self.home)
+            self.packages[top] = find_package(top, self.scan.listings, self.home)
         return self.packages[top]
 
     def record(self, tool: AdoptedTool) -> ToolRecord:
         """Return the record of one tool."""
         package = self._package(tool.module.partition(".")[0])
-        if self.adopted.name not in self.seen.records or package is None:
+        if self.adopted.name not in self.scan.records or package is None:
             return self._broken(tool, package, self.fault or f"the module '{tool.module}' does not exist")
         if self.fault is not None:
             return self._broken(tool, package, self._changes(tool, package))
@@ -211,7 +211,7 @@ class _Reader:
     def _ignored(self, tool: AdoptedTool, fields: Sequence[str], below: str) -> None:
         message = f"'{tool.name}' of '{self.adopted.name}': its source does not say {', '.join(fields)}"
         where = Where(self.file, pointer=f"{_pointer(self.adopted.name, tool.name)}{below}")
-        self.seen.findings.append(Finding(ADOPTED_CLAIM, message, where, severity="warning"))
+        self.scan.findings.append(Finding(ADOPTED_CLAIM, message, where, severity="warning"))
 
     @cached_property
     def _now(self) -> DefinitionsNow:

@@ -187,44 +187,44 @@ def _parsable_lines(text: str) -> str:
 # The installed distributions that one leads to by its requirements, and the unmet requirements.
 
 
-def closures_of(names: Iterable[str], seen: Scan) -> dict[str, set[str]]:
+def closures_of(names: Iterable[str], scan: Scan) -> dict[str, set[str]]:
     """Return, for each of these distributions, the installed ones that its requirements lead to, itself included.
 
     It is empty for an absent one. Requirements are read once for all of them.
     """
     read: dict[str, list[Requirement]] = {}
-    return {name: _closure(name, seen, read) for name in names}
+    return {name: _closure(name, scan, read) for name in names}
 
 
-def _closure(name: str, seen: Scan, read: dict[str, list[Requirement]]) -> set[str]:
+def _closure(name: str, scan: Scan, read: dict[str, list[Requirement]]) -> set[str]:
     followed: set[tuple[str, str]] = set()
     waiting = [(name, "")]
     while waiting:
-        place = waiting.pop()
-        if place[0] in seen.records and place not in followed:
-            followed.add(place)
-            if place[0] not in read:
-                read[place[0]] = _requirements(place[0], seen)
-            waiting += _needs(read[place[0]], place[1])
-    return {one for one, _ in followed}
+        node = waiting.pop()
+        if node[0] in scan.records and node not in followed:
+            followed.add(node)
+            if node[0] not in read:
+                read[node[0]] = _requirements(node[0], scan)
+            waiting += _needs(read[node[0]], node[1])
+    return {owner_name for owner_name, _ in followed}
 
 
-def unmet_in_closure(name: str, seen: Scan) -> Iterator[str]:
+def unmet_in_closure(name: str, scan: Scan) -> Iterator[str]:
     """Yield the missing requirements of a distribution, and of those that its requirements lead to."""
-    for owner in sorted(closures_of([name], seen)[name]):
-        for needed in _in_force(_requirements(owner, seen), ""):
-            version = seen.version(needed.name)
-            wanted = f"{needed.name}{needed.specifier}"
+    for owner in sorted(closures_of([name], scan)[name]):
+        for needed in _in_force(_requirements(owner, scan), ""):
+            version = scan.version(needed.name)
+            requirement_text = f"{needed.name}{needed.specifier}"
             if version is None:
-                yield f"{owner} {seen.version(owner)} needs {wanted}, which is not installed"
+                yield f"{owner} {scan.version(owner)} needs {requirement_text}, which is not installed"
             elif not needed.specifier.contains(version, prereleases=True):
-                yield f"{owner} {seen.version(owner)} needs {wanted}, and {version} is installed"
+                yield f"{owner} {scan.version(owner)} needs {requirement_text}, and {version} is installed"
 
 
-def _requirements(name: str, seen: Scan) -> list[Requirement]:
+def _requirements(name: str, scan: Scan) -> list[Requirement]:
     """Return the requirements of a distribution, in any case and with any of its extras."""
-    found = map(_parsed, open_distribution(seen.records[name][0][1]).requires or ())
-    return [needed for needed in found if needed]
+    requirements = map(_parsed, open_distribution(scan.records[name][0][1]).requires or ())
+    return [needed for needed in requirements if needed]
 
 
 @lru_cache(maxsize=4096)
@@ -260,14 +260,14 @@ _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "
 _SIMPLE_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*((?:[<>=!]=?[^;@\[]*)?)")
 
 
-def unmet(requires: Mapping[str, Any], seen: Scan) -> list[str]:
+def unmet(requires: Mapping[str, Any], scan: Scan) -> list[str]:
     """Return the missing requirements, each as a phrase that follows "needs"; empty if all are met."""
     missing = [_python(requires["python"])] if "python" in requires else []
     if systems := requires.get("os"):
         missing.append(_system(systems))
     missing += [_variable(name) for name in requires.get("env", ())]
-    missing += [_distribution(text, seen) for text in requires.get("distributions", ())]
-    missing += [_module(name, seen) for name in requires.get("modules", ())]
+    missing += [_distribution(text, scan) for text in requires.get("distributions", ())]
+    missing += [_module(name, scan) for name in requires.get("modules", ())]
     return [phrase for phrase in missing if phrase]
 
 
@@ -289,31 +289,31 @@ def _judge(version: str, specifier: str, phrase: str) -> str | None:
 
 def _system(systems: list[str]) -> str | None:
     running = _SYSTEMS.get(sys.platform, sys.platform)
-    wanted = {_SYSTEMS.get(name.lower(), name.lower()) for name in systems}
-    return None if running in wanted else f"the operating system {' or '.join(sorted(wanted))} (this is {running})"
+    names = {_SYSTEMS.get(name.lower(), name.lower()) for name in systems}
+    return None if running in names else f"the operating system {' or '.join(sorted(names))} (this is {running})"
 
 
 def _variable(name: str) -> str | None:
     return None if os.environ.get(name) else f"the environment variable {name}"
 
 
-def _distribution(text: str, seen: Scan) -> str | None:
+def _distribution(text: str, scan: Scan) -> str | None:
     simple = _SIMPLE_REQUIREMENT.fullmatch(text)
     if simple is None:
-        return _full_requirement(text, seen)
-    return _installed(simple[1], simple[2].strip(), text, seen)
+        return _full_requirement(text, scan)
+    return _installed(simple[1], simple[2].strip(), text, scan)
 
 
-def _installed(name: str, specifier: str, text: str, seen: Scan) -> str | None:
-    if normalise(name) not in seen.records:
+def _installed(name: str, specifier: str, text: str, scan: Scan) -> str | None:
+    if normalise(name) not in scan.records:
         return f"the distribution {text!r}: pip install '{text}'"
-    version = seen.version(name)
+    version = scan.version(name)
     if not specifier or version is None:
         return None
     return _judge(version, specifier, f"the distribution {text!r} ({version} is installed)")
 
 
-def _full_requirement(text: str, seen: Scan) -> str | None:
+def _full_requirement(text: str, scan: Scan) -> str | None:
     from packaging.requirements import InvalidRequirement, Requirement  # markers, extras and URLs are rare
 
     try:
@@ -322,18 +322,18 @@ def _full_requirement(text: str, seen: Scan) -> str | None:
         return f"the distribution {text!r}, which is not a PEP 508 requirement"
     if requirement.marker is not None and not requirement.marker.evaluate():
         return None
-    lacking = _installed(requirement.name, str(requirement.specifier), text, seen)
+    lacking = _installed(requirement.name, str(requirement.specifier), text, scan)
     return lacking or next(
-        filter(None, (_extra(requirement.name, extra, text, seen) for extra in requirement.extras)), None
+        filter(None, (_extra(requirement.name, extra, text, scan) for extra in requirement.extras)), None
     )
 
 
-def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
+def _extra(name: str, extra: str, text: str, scan: Scan) -> str | None:
     """Return the missing part of an installed distribution's extra; only direct dependencies are checked."""
     from packaging.requirements import InvalidRequirement, Requirement
 
-    installed = open_distribution(seen.records[normalise(name)][0][1])
-    provided = {normalise(one) for one in installed.metadata.get_all("Provides-Extra") or ()}
+    installed = open_distribution(scan.records[normalise(name)][0][1])
+    provided = {normalise(provided_extra) for provided_extra in installed.metadata.get_all("Provides-Extra") or ()}
     if normalise(extra) not in provided:
         return f"the distribution {text!r}, which has no extra {extra!r}"
     try:
@@ -344,20 +344,20 @@ def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
         marker = needed.marker
         if marker is None or marker.evaluate({"extra": ""}) or not marker.evaluate({"extra": extra}):
             continue
-        if _installed(needed.name, str(needed.specifier), str(needed), seen):
+        if _installed(needed.name, str(needed.specifier), str(needed), scan):
             return f"the distribution {text!r}, of which {needed.name!r} is missing or of another version: " + (
                 f"pip install '{text}'"
             )
     return None
 
 
-def _module(name: str, seen: Scan) -> str | None:
+def _module(name: str, scan: Scan) -> str | None:
     if not all(part.isidentifier() for part in name.split(".")):
         return f"the module {name!r}, which is not a module name"
     top = name.partition(".")[0]
     if top in sys.builtin_module_names:
         return None
-    package = find_package(top, seen.listings)
+    package = find_package(top, scan.listings)
     if package and (name == top or module_file(package, name) or _namespace(package.directory, name)):
         return None
     return f"the module {name!r}"

@@ -314,29 +314,29 @@ def reference_in(value: str) -> tuple[str, str]:
     return module, attribute
 
 
-def read_entry_points(record: str, name: str, seen: Scan, group: str = GROUP) -> tuple[EntryPoint, ...]:
-    """Return a group's entry points from a record's `entry_points.txt`; faults go to `seen.findings`."""
+def read_entry_points(record: str, name: str, scan: Scan, group: str = GROUP) -> tuple[EntryPoint, ...]:
+    """Return a group's entry points from a record's `entry_points.txt`; faults go to `scan.findings`."""
     file = f"{record}{os.sep}entry_points.txt"
-    if (text := seen.texts.get(record)) is not None:
-        return parse_entry_points(text, name, file, seen.findings, group) if text else ()
+    if (text := scan.texts.get(record)) is not None:
+        return parse_entry_points(text, name, file, scan.findings, group) if text else ()
     try:
         raw = read_start(file, MAX_ENTRY_POINTS_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ()
     except OSError as error:
         message = f"the entry_points.txt of '{name}' cannot be read ({error.strerror})"
-        seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(file), severity="warning"))
+        scan.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(file), severity="warning"))
         return ()
-    seen.texts[record] = raw if _PROJECT in raw.replace(b"\0", b"") else b""
-    return parse_entry_points(raw, name, file, seen.findings, group)
+    scan.texts[record] = raw if _PROJECT in raw.replace(b"\0", b"") else b""
+    return parse_entry_points(raw, name, file, scan.findings, group)
 
 
 def parse_entry_points(
     raw: bytes, name: str, file: str, findings: list[Finding], group: str = GROUP
 ) -> tuple[EntryPoint, ...]:
     """Return the entry points of the group; a file that does not contain the group's name is not parsed."""
-    wanted = group.encode()
-    if wanted not in raw and wanted not in raw.replace(b"\0", b""):
+    group_name = group.encode()
+    if group_name not in raw and group_name not in raw.replace(b"\0", b""):
         if group == GROUP and (line := _garbage(raw)):
             message = f"the entry_points.txt of '{name}' is damaged, so what it declares is unknown"
             findings.append(Finding(BAD_ENTRY_POINTS, message, Where(file, line), severity="warning"))

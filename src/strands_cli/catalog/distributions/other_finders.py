@@ -20,34 +20,34 @@ from strands_cli.catalog.distributions.entry_points import (
 from strands_cli.errors import Finding, Where
 
 
-def scan_archive(archive: str, seen: Scan) -> None:
+def scan_archive(archive: str, scan: Scan) -> None:
     """Scan a path entry that is a file; other files than zip archives are ignored."""
     try:
         if not zipfile.is_zipfile(archive):
             return
         with zipfile.ZipFile(archive) as opened:
-            seen.listings[archive] = frozenset(name.partition("/")[0] for name in opened.namelist())
+            scan.listings[archive] = frozenset(name.partition("/")[0] for name in opened.namelist())
         distributions = list(MetadataPathFinder.find_distributions(DistributionFinder.Context(path=[archive])))
     except Exception as error:  # noqa: BLE001 - a damaged archive must not hide other distributions
         message = f"{archive} cannot be read ({error})"
-        seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(archive), severity="warning"))
+        scan.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(archive), severity="warning"))
         return
-    _add_all(distributions, archive, seen)
+    _add_all(distributions, archive, scan)
 
 
-def scan_finders(seen: Scan) -> None:
+def scan_finders(scan: Scan) -> None:
     """Scan with the finders on `sys.meta_path` that other packages installed, not with the standard library's."""
     for finder in sys.meta_path:
         find = getattr(finder, "find_distributions", None)
         if find is None or _reads_the_path(finder):
             continue
         try:
-            found = list(find(DistributionFinder.Context()))
+            installed = list(find(DistributionFinder.Context()))
         except Exception as error:  # noqa: BLE001 - another package's finder may raise anything
             message = f"the finder {_label(finder)} cannot list distributions ({error})"
-            seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, severity="warning"))
+            scan.findings.append(Finding(UNREADABLE_DIRECTORY, message, severity="warning"))
             continue
-        _add_all(found, _label(finder), seen)
+        _add_all(installed, _label(finder), scan)
 
 
 def _reads_the_path(finder: object) -> bool:
@@ -61,23 +61,23 @@ def _label(finder: object) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _add_all(found: Iterable[InstalledDistribution], place: str, seen: Scan) -> None:
-    for installed in found:
+def _add_all(distributions: Iterable[InstalledDistribution], location: str, scan: Scan) -> None:
+    for installed in distributions:
         try:
-            _add(installed, place, seen)
+            _add(installed, location, scan)
         except Exception as error:  # noqa: BLE001 - one damaged record must not hide the others
-            message = f"a distribution in {place} cannot be read ({error})"
-            seen.findings.append(Finding(BAD_ENTRY_POINTS, message, Where(place)))
+            message = f"a distribution in {location} cannot be read ({error})"
+            scan.findings.append(Finding(BAD_ENTRY_POINTS, message, Where(location)))
 
 
-def _add(installed: InstalledDistribution, place: str, seen: Scan) -> None:
+def _add(installed: InstalledDistribution, location: str, scan: Scan) -> None:
     name = normalise(installed.metadata["Name"])
-    file = f"{place}{os.sep}{name}{os.sep}entry_points.txt"
-    copies = seen.records.setdefault(name, [])
-    copies.append((place, file))
+    file = f"{location}{os.sep}{name}{os.sep}entry_points.txt"
+    copies = scan.records.setdefault(name, [])
+    copies.append((location, file))
     text = installed.read_text("entry_points.txt")
     if len(copies) > 1 or text is None:
         return
-    entry_points = parse_entry_points(text.encode(), name, file, seen.findings)
+    entry_points = parse_entry_points(text.encode(), name, file, scan.findings)
     if entry_points:
-        seen.distributions.append(Distribution(name, installed.version, place, file, entry_points))
+        scan.distributions.append(Distribution(name, installed.version, location, file, entry_points))

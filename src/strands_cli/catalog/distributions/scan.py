@@ -48,27 +48,27 @@ def search_path(path: Iterable[str] | None = None) -> list[str]:
     return [entry for entry in unique if os.path.isabs(entry) and _real(entry) not in barred]
 
 
-def scan(path: Sequence[str]) -> Scan:
+def scan_path(path: Sequence[str]) -> Scan:
     """Return the distributions in these directories that declare tools in the group `strands_cli.tools`.
 
     The rules for names, precedence and line syntax are those of `importlib_metadata`, which a test verifies; input
     that makes that library raise is a finding here.
     """
-    seen = Scan()
+    scan = Scan()
     for directory in path:
-        _scan_entry(directory, seen)
-    return seen
+        _scan_entry(directory, scan)
+    return scan
 
 
 def scan_installed(path: Sequence[str] | None = None) -> Scan:
     """Scan these directories, or by default everything this interpreter imports from, also with other finders."""
-    seen = scan(search_path(path))
+    scan = scan_path(search_path(path))
     # The three finders of a plain interpreter only search the same directories.
     if path is None and any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder not in _OWN):
         from strands_cli.catalog.distributions.other_finders import scan_finders  # imports importlib.metadata
 
-        scan_finders(seen)
-    return seen
+        scan_finders(scan)
+    return scan
 
 
 def _barred() -> set[str]:
@@ -90,7 +90,7 @@ def _real(path: str) -> str:
     return os.path.normcase(os.path.realpath(path))
 
 
-def _scan_entry(directory: str, seen: Scan) -> None:
+def _scan_entry(directory: str, scan: Scan) -> None:
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
@@ -98,35 +98,35 @@ def _scan_entry(directory: str, seen: Scan) -> None:
     except NotADirectoryError:
         from strands_cli.catalog.distributions.other_finders import scan_archive  # few paths have archives
 
-        scan_archive(directory, seen)
+        scan_archive(directory, scan)
         return
     except OSError as error:
         message = f"{directory} cannot be read ({error.strerror})"
-        seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(directory), severity="warning"))
+        scan.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(directory), severity="warning"))
         return
-    seen.listings[directory] = frozenset(names)
+    scan.listings[directory] = frozenset(names)
     here: dict[str, str] = {}
     for name in names:
         lower = name.lower()
         if lower.endswith((".dist-info", ".egg-info")) or lower == "egg-info":
-            _scan_record(directory, name, here, seen)
+            _scan_record(directory, name, here, scan)
 
 
-def _scan_record(directory: str, child: str, here: dict[str, str], seen: Scan) -> None:
+def _scan_record(directory: str, child: str, here: dict[str, str], scan: Scan) -> None:
     record = f"{directory}{os.sep}{child}"
     name = _record_name(directory, child, record)
     if name is None:
         return
-    copies = seen.records.setdefault(name, [])
+    copies = scan.records.setdefault(name, [])
     copies.append((directory, record))
     first = here.setdefault(name, record)
     entry_points = None
     if len(copies) == 1 or first != record:
-        entry_points = read_entry_points(record, name, seen)
-    if first != record and (entry_points or any(d.record == first for d in seen.distributions)):
-        seen.findings.append(installed_twice(name, first, record))
+        entry_points = read_entry_points(record, name, scan)
+    if first != record and (entry_points or any(d.record == first for d in scan.distributions)):
+        scan.findings.append(installed_twice(name, first, record))
     if len(copies) == 1 and entry_points:
-        seen.distributions.append(Distribution(name, record_version(record), directory, record, entry_points))
+        scan.distributions.append(Distribution(name, record_version(record), directory, record, entry_points))
 
 
 def _record_name(directory: str, child: str, record: str) -> str | None:
@@ -150,14 +150,14 @@ def installed_twice(name: str, first: str, second: str) -> Finding:
 # The entry points of any group of installed distributions, found without an import.
 
 
-def declared_points(group: str, seen: Scan | None = None) -> Iterator[tuple[str, EntryPoint]]:
+def declared_points(group: str, scan: Scan | None = None) -> Iterator[tuple[str, EntryPoint]]:
     """Yield the name of a distribution with each of its entry points of a group; of equal names the first on the path.
 
     Faults in files of distributions are left out here: `list-tools` and `doctor` report them.
     """
-    seen = scan_installed() if seen is None else seen
-    for name, copies in seen.records.items():
-        for point in read_entry_points(copies[0][1], name, seen, group):
+    scan = scan_installed() if scan is None else scan
+    for name, copies in scan.records.items():
+        for point in read_entry_points(copies[0][1], name, scan, group):
             yield name, point
 
 

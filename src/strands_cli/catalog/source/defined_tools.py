@@ -95,11 +95,13 @@ class DefinedTools:
         # A computed keyword makes its field unknown; an absent one has the SDK's default.
         name = keywords.get("name", node.name)
         description = keywords.get("description", description_of(node) or node.name)
-        known = all(decorator_name(one) in {*self.source.tool_names, "tool_metadata"} for one in node.decorator_list)
+        is_known = all(
+            decorator_name(other) in {*self.source.tool_names, "tool_metadata"} for other in node.decorator_list
+        )
         spec = {"name": name, "description": description, "inputSchema": keywords.get("inputSchema"), **_metadata(node)}
         tool = replace(
             SourceTool.from_spec(spec, "function"),
-            certain=known and _has_literal_metadata(node),
+            certain=is_known and _has_literal_metadata(node),
             file=self.source.file,
             line=node.lineno,
             module=self.source.module,
@@ -127,9 +129,9 @@ class DefinedTools:
         """Yield the decorators that may change the description: those above `@tool`, and unknown ones below it."""
         index = node.decorator_list.index(decorator)
         above, below = node.decorator_list[:index], node.decorator_list[index + 1 :]
-        for one in (*above, *(node for node in below if not keeps_definition(node, self.names))):
-            if decorator_name(one) != "tool_metadata":
-                yield decorator_name(one)
+        for other in (*above, *(node for node in below if not keeps_definition(node, self.names))):
+            if decorator_name(other) != "tool_metadata":
+                yield decorator_name(other)
 
     def of_spec(self, node: ast.expr, variable: str) -> SourceTool:
         """Return the tool of a `TOOL_SPEC`, or of an element of `TOOL_SPECS`; a computed one has no name."""
@@ -152,7 +154,7 @@ class DefinedTools:
 
     def of_class(self, node: ast.ClassDef) -> SourceTool:
         """Return a class with `@tool` methods, an `AgentTool` or a `ToolProvider`; another class has no known kind."""
-        found = SourceTool(
+        class_tool = SourceTool(
             file=self.source.file,
             line=node.lineno,
             description=description_of(node),
@@ -164,28 +166,32 @@ class DefinedTools:
         functions = [part for part in node.body if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef))]
         methods = [(part.name, tool) for part in functions if (tool := self.of_function(part)) is not None]
         if methods:
-            return self._of_methods(node, found, methods)
+            return self._of_methods(node, class_tool, methods)
         bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
         if "AgentTool" in bases:
             declared = SourceTool.from_spec({**_own_spec(node, self.source), **_metadata(node)}, "agent_tool")
-            place = {name: getattr(found, name) for name in ("file", "line", "module", "attribute", "needs")}
+            fields = {name: getattr(class_tool, name) for name in ("file", "line", "module", "attribute", "needs")}
             # An instance may answer otherwise, so its manifest is made by loading it.
-            return replace(declared, **place, description=declared.description or found.description, certain=False)
-        return replace(found, kind="provider") if "ToolProvider" in bases else found
+            return replace(
+                declared, **fields, description=declared.description or class_tool.description, certain=False
+            )
+        return replace(class_tool, kind="provider") if "ToolProvider" in bases else class_tool
 
-    def _of_methods(self, node: ast.ClassDef, found: SourceTool, methods: list[tuple[str, SourceTool]]) -> SourceTool:
+    def _of_methods(
+        self, node: ast.ClassDef, class_tool: SourceTool, methods: list[tuple[str, SourceTool]]
+    ) -> SourceTool:
         named = [(tool.name or method, tool) for method, tool in methods]
         unknown = [f"{name}: {reason}" for name, tool in named for reason in tool.unknown]
-        if node.bases or not all(keeps_definition(one, self.names) for one in node.decorator_list):
+        if node.bases or not all(keeps_definition(other, self.names) for other in node.decorator_list):
             unknown.append("its bases or decorators may add or change tools")
         return replace(
-            found,
+            class_tool,
             kind="class",
             members=tuple(tool for _, tool in methods),
             # Bases and decorators may add other tools, so only a class without them is certain.
             certain=not node.decorator_list and all(getattr(base, "id", "") == "object" for base in node.bases),
             unknown=tuple(unknown),
-            computed=tuple(f"{name}.{one}" for name, tool in named for one in tool.computed),
+            computed=tuple(f"{name}.{computed_field}" for name, tool in named for computed_field in tool.computed),
         )
 
 
@@ -194,13 +200,20 @@ def required_arguments(arguments: ast.arguments) -> tuple[str, ...]:
     listed = arguments.posonlyargs + arguments.args
     without = listed[: len(listed) - len(arguments.defaults)]
     keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    required = [*without, *(one for one, default in keywords if default is None)]
-    return tuple(one.arg for one in required if one.arg not in ("self", "cls", "config"))
+    required = [*without, *(keyword_argument for keyword_argument, default in keywords if default is None)]
+    return tuple(argument.arg for argument in required if argument.arg not in ("self", "cls", "config"))
 
 
 def _needed(node: ast.ClassDef) -> tuple[str, ...]:
     """Return the arguments without which a class cannot be made; those of its bases are not looked for."""
-    made = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+    made = next(
+        (
+            statement
+            for statement in node.body
+            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__"
+        ),
+        None,
+    )
     return required_arguments(made.args) if made else ()
 
 
@@ -235,7 +248,7 @@ def _metadata(node: Function | ast.ClassDef) -> dict[str, Any]:
 
 
 def _has_literal_metadata(node: Function) -> bool:
-    metadata = [one for one in node.decorator_list if decorator_name(one) == "tool_metadata"]
+    metadata = [decorator for decorator in node.decorator_list if decorator_name(decorator) == "tool_metadata"]
     keywords = [keyword for node in metadata if isinstance(node, ast.Call) for keyword in node.keywords]
     return all(keyword.arg and literal(keyword.value) is not None for keyword in keywords)
 
@@ -253,5 +266,5 @@ def _named_texts(decorator: ast.expr, source: SourceModule) -> dict[str, str]:
         for keyword in (decorator.keywords if isinstance(decorator, ast.Call) else ())
         if keyword.arg and isinstance(keyword.value, ast.Name) and is_bound_once(source.tree, keyword.value.id)
     }
-    found = {key: node.value for key, node in named.items() if isinstance(node, ast.Constant)}
-    return {key: value for key, value in found.items() if isinstance(value, str)}
+    texts = {key: node.value for key, node in named.items() if isinstance(node, ast.Constant)}
+    return {key: value for key, value in texts.items() if isinstance(value, str)}

@@ -157,7 +157,7 @@ class Bindings(Generic[Tool]):
     def _follow(self, node: ast.stmt) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             tool = self._tool_of(node)
-            plain = all(self._is_standard(one) for one in node.decorator_list)
+            plain = all(self._is_standard(decorator) for decorator in node.decorator_list)
             self.names[node.name] = tool if tool is not None else PLAIN if plain else UNKNOWN
         elif isinstance(node, ast.ClassDef):
             self.names[node.name] = UNKNOWN if node.decorator_list or node.keywords else PLAIN
@@ -194,7 +194,7 @@ class Bindings(Generic[Tool]):
         for name, bound in {**inner.names, **headed}.items():
             before = self.names.get(name, PLAIN)
             if bound is not before:
-                harmless = all(isinstance(one, (Plain, ast.ImportFrom)) for one in (before, bound))
+                harmless = all(isinstance(binding, (Plain, ast.ImportFrom)) for binding in (before, bound))
                 imported = before if isinstance(before, ast.ImportFrom) else bound
                 self.names[name] = imported if harmless else UNKNOWN
         for name in self.names.keys() - inner.names.keys():
@@ -242,7 +242,12 @@ def exported_names(body: Iterable[ast.stmt], literal: object) -> list[str] | Non
         body: The statements of the module, which bind `__all__`.
         literal: The value of the assignment that binds it.
     """
-    written = [node for one in body for node in ast.walk(one) if isinstance(node, ast.Name) and node.id == "__all__"]
+    written = [
+        node
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and node.id == "__all__"
+    ]
     if len(written) != 1 or not isinstance(literal, (list, tuple)) or not all(isinstance(n, str) for n in literal):
         return None
     return list(dict.fromkeys(literal))
@@ -300,10 +305,10 @@ def open_module(module: str, read_module: ReadModule) -> SourceModule | None:
     Raises:
         SourceError: The source is not Python, or too large.
     """
-    found = read_module(module)
-    if found is None:
+    file_and_text = read_module(module)
+    if file_and_text is None:
         return None
-    file, raw = found
+    file, raw = file_and_text
     if not file.endswith(".py"):
         return None  # compiled: nothing to read
     if len(raw) > MAX_SOURCE_BYTES:
@@ -396,7 +401,10 @@ class SourceModule:
         Args:
             of_sdk: Whether it must be the SDK's: other libraries have a `@tool` too.
         """
-        decorator = next((one for one in node.decorator_list if decorator_name(one) in self.tool_names), None)
+        decorator = next(
+            (candidate for candidate in node.decorator_list if decorator_name(candidate) in self.tool_names),
+            None,
+        )
         return None if decorator is None or (of_sdk and _root(decorator) not in self._from_sdk) else decorator
 
     @cached_property

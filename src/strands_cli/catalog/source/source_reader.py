@@ -132,7 +132,9 @@ def why_no_tool(module: str, attribute: str | None, read_module: ReadModule) -> 
 
 def _without_function(source: SourceModule, spec: dict[str, object]) -> tuple[str, int] | None:
     name, node = spec.get("name"), source.value("TOOL_SPEC")
-    names = [one for one in (name, source.module.rpartition(".")[2]) if isinstance(one, str)]
+    names = [
+        name_or_module for name_or_module in (name, source.module.rpartition(".")[2]) if isinstance(name_or_module, str)
+    ]
     if node is None or binds_unseen(source.tree) or any(source.definition(name) is not None for name in names):
         return None
     return f"its TOOL_SPEC names '{name}', and the module has no function of that name", node.lineno
@@ -147,7 +149,7 @@ def _spoken(value: ast.expr | None) -> str:
 def _needs(node: Function) -> bool:
     listed = node.args.posonlyargs + node.args.args
     without = listed[: len(listed) - len(node.args.defaults)]
-    return any(one.arg != "config" for one in without) or None in node.args.kw_defaults
+    return any(argument.arg != "config" for argument in without) or None in node.args.kw_defaults
 
 
 MAX_HOPS = 5
@@ -188,7 +190,7 @@ def tools_of_module(module: str, read_module: ReadModule) -> list[SourceTool]:
     if source is None:
         return []
     listed = _Listed(DefinedTools(ModuleNames(source, read_module), of_sdk=True))
-    tools = sorted(listed.tools(), key=lambda one: (one.line or 0, one.entry))
+    tools = sorted(listed.tools(), key=lambda listed_tool: (listed_tool.line or 0, listed_tool.entry))
     # Of two definitions of one name in a module the later one stays.
     last = {tool.entry: tool for tool in tools}
     return [tool for tool in tools if last[tool.entry] is tool]
@@ -204,12 +206,12 @@ def _read_module_tool(module: str, open_named: OpenNamed) -> SourceTool:
         return tools.of_spec(spec_node, "TOOL_SPEC")
     if source.definition("TOOL_SPECS") is not None:
         return _from_specs(tools)
-    found = _tools(tools, open_named)
+    tools_found = _tools(tools, open_named)
     certain = is_plain_suite(source.tree)
-    if found and len(found) == 1:
-        return replace(found[0], certain=found[0].certain and certain)
-    if found and all(tool.name is not None for tool in found):
-        suite = SourceTool(kind="suite", file=source.file, line=1, description=source.doc, members=tuple(found))
+    if tools_found and len(tools_found) == 1:
+        return replace(tools_found[0], certain=tools_found[0].certain and certain)
+    if tools_found and all(tool.name is not None for tool in tools_found):
+        suite = SourceTool(kind="suite", file=source.file, line=1, description=source.doc, members=tuple(tools_found))
         return replace(suite, certain=certain)
     return SourceTool(file=source.file, line=1, members=None)
 
@@ -227,7 +229,7 @@ def _tools(tools: DefinedTools, open_named: OpenNamed) -> list[SourceTool] | Non
         names = exported_names(source.tree.body, literal(source.value("__all__"), folds=False))
     if names is None or (bindings.open_ended and chosen):
         return None
-    found: list[SourceTool] = []
+    source_tools: list[SourceTool] = []
     for name in names:
         bound = bindings.names.get(name)
         if not chosen and isinstance(bound, (ast.ImportFrom, Foreign)):
@@ -235,9 +237,9 @@ def _tools(tools: DefinedTools, open_named: OpenNamed) -> list[SourceTool] | Non
         tool = _imported_tool(source, bound, name, open_named) if isinstance(bound, ast.ImportFrom) else bound
         if isinstance(tool, Unknown):
             return None
-        if isinstance(tool, SourceTool) and not any(tool is one for one in found):
-            found.append(tool)
-    return found
+        if isinstance(tool, SourceTool) and not any(tool is other for other in source_tools):
+            source_tools.append(tool)
+    return source_tools
 
 
 def _imported_tool(
@@ -289,9 +291,9 @@ def _follow(module: str, attribute: str, open_named: OpenNamed, hops: int) -> So
     made = node.value if isinstance(node, ast.Assign) else None
     maker = source.definition(made.func.id) if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) else None
     if isinstance(maker, ast.ClassDef) and is_bound_once(source.tree, attribute):
-        found = tools.of_class(maker)
-        if found.kind == "agent_tool":
-            return found
+        class_tool = tools.of_class(maker)
+        if class_tool.kind == "agent_tool":
+            return class_tool
     line = getattr(node, "lineno", None)
     return SourceTool(file=source.file, line=line, members=None)
 
@@ -345,8 +347,8 @@ class _Listed:
         listed = self._source.value("TOOL_SPECS")
         if listed is None:
             return
-        for one in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else [listed]:
-            tool = self._of_spec(one, "TOOL_SPECS")
+        for element in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else [listed]:
+            tool = self._of_spec(element, "TOOL_SPECS")
             yield replace(tool, attribute=tool.name)
 
     def _of_spec(self, node: ast.expr, variable: str) -> SourceTool:

@@ -55,24 +55,28 @@ def normal_spec(spec: Words) -> dict[str, Any]:
             # Another value than true or false is not a promise that no person needs to confirm.
             claims[name] = True if name == "requires_confirmation" and not isinstance(value, bool) else value
     places = {"annotations": hints, "strands_cli": claims}
-    return normal | {place: words for place, words in places.items() if words or place in spec}
+    return normal | {key: words for key, words in places.items() if words or key in spec}
 
 
 def meaningless_words(spec: Words) -> list[tuple[str, str | None]]:
     """Return each word of a spec without a meaning, and its replacement if that is known."""
-    found: list[tuple[str, str | None]] = []
+    faults: list[tuple[str, str | None]] = []
     own = json_object(spec.get("strands_cli"))
     for word, value in [*((w, v) for w, v in spec.items() if w not in _OF_THE_SDK), *own.items()]:
         name, meant = _meaning(str(word), value)
-        kind = {**CLAIMS, **HINT_WORDS, **{one: WORDS["tool"][one] for one in CATALOGUE}}.get(name)
+        kind = {
+            **CLAIMS,
+            **HINT_WORDS,
+            **{catalogue_word: WORDS["tool"][catalogue_word] for catalogue_word in CATALOGUE},
+        }.get(name)
         if kind is None:
             close = did_you_mean(str(word), [*CLAIMS, *CATALOGUE, *HINTS, *_OTHER_WORDS])
-            found.append((str(word), f"did you mean `{close}`?" if close else None))
+            faults.append((str(word), f"did you mean `{close}`?" if close else None))
         elif not isinstance(meant, kind) or (isinstance(meant, bool) and kind is not bool):
             meant_kind = kind[0] if isinstance(kind, tuple) else kind
             counts = "it counts as True; " if name == "requires_confirmation" else ""
-            found.append((str(word), f"{counts}give it {_KINDS[meant_kind]}: strands explain manifest"))
-    return found
+            faults.append((str(word), f"{counts}give it {_KINDS[meant_kind]}: strands explain manifest"))
+    return faults
 
 
 def with_metadata(spec: Words, metadata: Words) -> dict[str, Any]:

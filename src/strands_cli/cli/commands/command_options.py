@@ -140,13 +140,13 @@ class RunFlags(ShownFlags):
         Raises:
             UsageError: One has no name or no file.
         """
-        found = []
+        exports = []
         for written in [*self.export, *([f"report={self.report}"] if self.report is not None else [])]:
             name, _, file = written.partition("=")
             if not name or not file:
                 raise UsageError(f"'{written}' is not an export", fix="write --export NAME=FILE")
-            found.append((name, Path(file)))
-        return found
+            exports.append((name, Path(file)))
+        return exports
 
     def placed(self) -> RunFlags:
         """Return the flags with paths that do not depend on the working directory."""
@@ -198,28 +198,28 @@ class Chosen:
             changes.setdefault("detach", False)
         elif changes.get("detach"):  # waiting calls are not denied, whatever was chosen before
             changes.setdefault("deny", False)
-        place = chosen_place(typed.get("runs_dir"), typed.get("store"))
-        return {**changes, "runs_dir": place.directory, "store": place.address or None, "tell": say}
+        store_place = chosen_place(typed.get("runs_dir"), typed.get("store"))
+        return {**changes, "runs_dir": store_place.directory, "store": store_place.address or None, "tell": say}
 
 
 def option_of(name: str, *, again: bool = False) -> Any:
     """Return Typer's description of one field of the request; `again` is for commands that continue a stored run."""
-    one = options()[name]
+    option = options()[name]
     kind = _INPUTS.get(name) or _types_of_request()[name]
     if get_origin(kind) is tuple:
         kind = list[get_args(kind)[0]]  # type: ignore[misc]
     if again:
         kind = kind | None
-    text = (one.help_again if again else None) or one.help
+    text = (option.help_again if again else None) or option.help
     return Annotated[
         kind,
         typer.Option(
-            *one.flags,
-            metavar=one.metavar,
-            min=one.least,
+            *option.flags,
+            metavar=option.metavar,
+            min=option.least,
             help=text,
             autocompletion=completions.OF_OPTIONS.get(name),
-            rich_help_panel=one.heading,
+            rich_help_panel=option.heading,
         ),
     ]
 
@@ -246,16 +246,16 @@ def with_run_options(
         without: Fields of the request that the command does not have.
         only: The only fields of the request that it has.
     """
-    every = [name for name, one in options().items() if one.again or not again]
+    every = [name for name, option in options().items() if option.again or not again]
     names = [name for name in (only or every) if name not in without]
     request = [_parameter(name, option_of(name, again=again), _default(name, again=again)) for name in names]
 
     def around(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
         groups: dict[str, tuple[Callable[..., Any], list[inspect.Parameter]]] = {
-            one.name: (one.annotation, _fields_of(one.annotation))
-            for one in signature.parameters.values()
-            if isinstance(one.annotation, type) and dataclasses.is_dataclass(one.annotation)
+            parameter.name: (parameter.annotation, _fields_of(parameter.annotation))
+            for parameter in signature.parameters.values()
+            if isinstance(parameter.annotation, type) and dataclasses.is_dataclass(parameter.annotation)
         }
         if "chosen" in groups:
             groups["chosen"] = (lambda **typed: Chosen(typed), request)
@@ -273,11 +273,11 @@ def with_run_options(
                 return command(**arguments)
 
         parameters: list[inspect.Parameter] = []
-        for one in signature.parameters.values():
-            single = one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            parameters += groups[one.name][1] if one.name in groups else [single]
+        for parameter in signature.parameters.values():
+            single = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            parameters += groups[parameter.name][1] if parameter.name in groups else [single]
         called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {one.name: one.annotation for one in parameters}
+        called.__annotations__ = {item.name: item.annotation for item in parameters}
         return called
 
     return around

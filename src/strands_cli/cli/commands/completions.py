@@ -151,9 +151,9 @@ def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
     from strands_cli.engine.journal.journal_rows import without_parts
 
     with _store(typed) as store:
-        found = without_parts(store.runs()[0])
-    yield from ((run.id, f"{run.workflow} {run.status}") for run in found)
-    yield from ["last"] if found else []
+        listed_runs = without_parts(store.runs()[0])
+    yield from ((run.id, f"{run.workflow} {run.status}") for run in listed_runs)
+    yield from ["last"] if listed_runs else []
 
 
 @completer

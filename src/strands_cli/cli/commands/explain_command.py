@@ -30,7 +30,7 @@ _EXIT_WORDS = ("exit", "exit-code", "code", "status")
 
 
 def explain(
-    what: Annotated[
+    subject: Annotated[
         str,
         typer.Argument(
             metavar="SPEC|CODE|policy",
@@ -60,8 +60,8 @@ def explain(
 
     Example: strands explain report.yaml
     """
-    if what != POLICY_TOPIC:
-        _explain_one(what, ref, more=ref is not None or call_input is not None, policy=policy, as_json=as_json)
+    if subject != POLICY_TOPIC:
+        _explain_one(subject, ref, more=ref is not None or call_input is not None, policy=policy, as_json=as_json)
         return
     if ref is None:
         raise UsageError("Missing argument 'REF'", fix="name the tool: strands explain policy native:NAME")
@@ -72,23 +72,25 @@ def explain(
         print_result("\n".join(map(one_line, _page(document))))
 
 
-def _explain_one(what: str, ref: str | None, *, more: bool, policy: Path | None, as_json: bool) -> None:
+def _explain_one(subject: str, ref: str | None, *, more: bool, policy: Path | None, as_json: bool) -> None:
     """Explain a code or a workflow; an existing code wins over a file of the same name."""
     from strands_cli.cli.commands.explain_workflow import explain_spec, is_spec
     from strands_cli.cli.output.codes import declared_codes
 
     codes = declared_codes()
-    if ref is not None and what in _EXIT_WORDS and ref.isdecimal():
-        what, more = ref, False
-    reads_spec = what not in codes and not what.isdecimal() and is_spec(what)
+    if ref is not None and subject in _EXIT_WORDS and ref.isdecimal():
+        subject, more = ref, False
+    reads_spec = subject not in codes and not subject.isdecimal() and is_spec(subject)
     if more or (policy is not None and not reads_spec):
-        known = ref is not None and (ref in codes or ref.isdecimal() or ref in PAGES)  # as in `explain finding CODE`
+        is_finding_ref = ref is not None and (
+            ref in codes or ref.isdecimal() or ref in PAGES
+        )  # as in `explain finding CODE`
         message = f"only `explain {POLICY_TOPIC}` takes more than one argument"
-        raise UsageError(message, fix=f"strands explain {ref if known else f'{POLICY_TOPIC} REF'}")
+        raise UsageError(message, fix=f"strands explain {ref if is_finding_ref else f'{POLICY_TOPIC} REF'}")
     if reads_spec:
-        explain_spec(what, policy, as_json=as_json)
+        explain_spec(subject, policy, as_json=as_json)
     else:
-        explain_code(what, codes, as_json=as_json)
+        explain_code(subject, codes, as_json=as_json)
 
 
 def explain_code(name: str, codes: Mapping[str, Code], *, as_json: bool) -> None:
@@ -128,11 +130,11 @@ def _explain_exit(number: int, codes: Iterable[Code], *, as_json: bool) -> None:
     meanings = {int(code): meaning for code, meaning in exit_code_meanings().items()}
     if number not in meanings:
         raise UsageError(f"there is no exit code {number}", fix=f"one of: {', '.join(map(str, meanings))}")
-    found = sorted(code for code in codes if code.exit_code == number)
+    codes_of_exit = sorted(code for code in codes if code.exit_code == number)
     if as_json:
-        print_json({"exit_code": number, "meaning": meanings[number], "findings": found})
+        print_json({"exit_code": number, "meaning": meanings[number], "findings": codes_of_exit})
         return
-    listed = f"\n  findings: {', '.join(found)}" if found else ""
+    listed = f"\n  findings: {', '.join(codes_of_exit)}" if codes_of_exit else ""
     print_result(f"exit code {number}\n  {meanings[number]}{listed}")
 
 
@@ -172,33 +174,33 @@ def policy_document(
     say_findings(policy.findings)
     installation = dataclasses.replace(installation, policy=policy)
     planned = app.plan(spec, RunRequest(policy=policy_file), installation) if spec else None
-    found = explain_policy(ref, installation, planned, arguments, as_called)
+    explanations = explain_policy(ref, installation, planned, arguments, as_called)
     read = {file for _, file in policy.files}
     return {
-        "tools": [_document(one) for one in found],
-        "files": [{**place, "read": place["file"] in read} for place in places],
+        "tools": [_document(explanation) for explanation in explanations],
+        "files": [{**file_entry, "read": file_entry["file"] in read} for file_entry in places],
         "findings": [finding.as_dict() for finding in policy.findings],
     }
 
 
-def _document(found: Explanation) -> dict[str, Any]:
-    request = found.request
+def _document(explanation: Explanation) -> dict[str, Any]:
+    request = explanation.request
     return {
-        "name": found.name,
+        "name": explanation.name,
         "names": list(request.names),
-        "note": found.note,
+        "note": explanation.note,
         "distribution": request.distribution,
         "version": request.version,
         "sources": sorted(request.sources),
         "publisher": request.publisher,
         "capabilities": dict(request.capabilities),
-        "load": _decision(found.load),
-        "call": _decision(found.call),
+        "load": _decision(explanation.load),
+        "call": _decision(explanation.call),
         "rules": [
-            *(_rule(rule, "for this call" if rule.is_conditional else "always") for rule in found.speaking),
-            *(_rule(rule, "depends on the arguments") for rule in found.conditional),
+            *(_rule(rule, "for this call" if rule.is_conditional else "always") for rule in explanation.speaking),
+            *(_rule(rule, "depends on the arguments") for rule in explanation.conditional),
         ],
-        "changes": list(found.changes),
+        "changes": list(explanation.changes),
     }
 
 
@@ -232,9 +234,9 @@ def _page(document: dict[str, Any]) -> Iterable[str]:
         yield from _tool_lines(tool)
         yield ""
     yield "policy files, the strongest first:"
-    for place in document["files"]:
-        read = "" if place.get("read", True) else "  (there is none)"
-        yield f"  {place['level']:8} {place['file']}{read}"
+    for file in document["files"]:
+        read = "" if file.get("read", True) else "  (there is none)"
+        yield f"  {file['level']:8} {file['file']}{read}"
 
 
 def _tool_lines(tool: dict[str, Any]) -> Iterable[str]:

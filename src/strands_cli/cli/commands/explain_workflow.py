@@ -41,11 +41,11 @@ _LABELS = {"else": "otherwise", "revise": "while no draft is accepted"}
 _TEXT = 160
 
 
-def is_spec(what: str) -> bool:
+def is_spec(text: str) -> bool:
     """Return whether an argument names a workflow: by its suffix, as a file, as `DIST/NAME`, or standard input."""
     from strands_cli.catalog.packaged_files import is_packaged_name
 
-    return what == "-" or what.lower().endswith(SUFFIXES) or Path(what).is_file() or is_packaged_name(what)
+    return text == "-" or text.lower().endswith(SUFFIXES) or Path(text).is_file() or is_packaged_name(text)
 
 
 def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
@@ -93,7 +93,7 @@ def sections_of(planned: Plan) -> dict[str, list[str]]:
     from strands_cli.planning.data_flow.planned_authority import authority_of
 
     authority = authority_of(planned)
-    found = {
+    sections = {
         "What it is for": _purpose(planned),
         "Who works": _workers(planned),
         "What happens": _events(planned),
@@ -103,7 +103,7 @@ def sections_of(planned: Plan) -> dict[str, list[str]]:
         **authority_sections(authority, is_complete=planned.is_complete),
         "What to look at first": [_problem(finding) for finding in planned.findings],
     }
-    return {title: list(sentences) for title, sentences in found.items() if sentences}
+    return {title: list(sentences) for title, sentences in sections.items() if sentences}
 
 
 def _purpose(planned: Plan) -> list[str]:

@@ -57,9 +57,9 @@ def _yaml_below(folder: str) -> Iterator[Path]:
             raise UsageError(f"{folder} cannot be read: {error.strerror}", fix="correct its permissions") from error
         say(f"warning: {error.filename} is not looked at: {error.strerror}")
 
-    for place, folders, files in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not _is_skipped(Path(place, name)))
-        yield from (Path(place, name) for name in sorted(files) if name.endswith(SUFFIXES) and name[0] != ".")
+    for parent, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not _is_skipped(Path(parent, name)))
+        yield from (Path(parent, name) for name in sorted(files) if name.endswith(SUFFIXES) and name[0] != ".")
 
 
 def _is_skipped(folder: Path) -> bool:
@@ -108,7 +108,7 @@ class Checked(NamedTuple):
 
 def check_files(specs: Sequence[str], output: Format = "text") -> int:
     """Check workflow files and folders (`-` is standard input), report the findings, and return the exit code."""
-    checked = [one for name in dict.fromkeys(specs) for one in _checked(name)]
+    checked = [report for name in dict.fromkeys(specs) for report in _checked(name)]
     return report_checked(checked, output)
 
 
@@ -143,26 +143,33 @@ def report_checked(checked: Sequence[Checked], output: Format) -> int:
     from strands_cli.cli.output.messages import say, say_findings
     from strands_cli.cli.output.results import print_json, print_result
 
-    findings = [finding for one in checked for finding in one.findings]
+    findings = [finding for report in checked for finding in report.findings]
     if output in ("github", "sarif"):
         _print_annotations(findings, output)
     elif output == "json":
         print_json(
-            {"files": [_document(one) for one in checked], "findings": [finding.as_dict() for finding in findings]}
+            {
+                "files": [_document(report) for report in checked],
+                "findings": [finding.as_dict() for finding in findings],
+            }
         )
     else:
-        for one in checked:
-            say_findings(one.findings)
-            if has_errors(one.findings):
-                say(f"{one.name}: {_count(one.findings)}")
+        for report in checked:
+            say_findings(report.findings)
+            if has_errors(report.findings):
+                say(f"{report.name}: {_count(report.findings)}")
             else:
-                counted_findings = f", {_count(one.findings)}" if one.findings else ""
-                print_result("\n".join([f"{one.name}: ok{counted_findings}", *_use_lines(one.uses)]))
-    return max((one.code for one in checked), default=ExitCode.OK)
+                counted_findings = f", {_count(report.findings)}" if report.findings else ""
+                print_result("\n".join([f"{report.name}: ok{counted_findings}", *_use_lines(report.uses)]))
+    return max((report.code for report in checked), default=ExitCode.OK)
 
 
-def _document(one: Checked) -> dict[str, Any]:
-    return {"file": one.name, "valid": not has_errors(one.findings), "uses": [use.as_dict() for use in one.uses]}
+def _document(report: Checked) -> dict[str, Any]:
+    return {
+        "file": report.name,
+        "valid": not has_errors(report.findings),
+        "uses": [use.as_dict() for use in report.uses],
+    }
 
 
 def _use_lines(uses: Sequence[Use]) -> list[str]:

@@ -151,8 +151,8 @@ def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
     if loaded.spec is None:
         return request
     inputs = loaded.spec.inputs
-    known, _ = resolve_inputs(inputs, request.variables, request.values, loaded.document)
-    missing = {name: spec for name, spec in inputs.required.items() if name not in known}
+    resolved, _ = resolve_inputs(inputs, request.variables, request.values, loaded.document)
+    missing = {name: spec for name, spec in inputs.required.items() if name not in resolved}
     if not missing:
         return request
     from strands_cli.cli.terminal.terminal_human import is_interactive

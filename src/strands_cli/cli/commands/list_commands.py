@@ -94,7 +94,10 @@ def _template_filters() -> Rows:
     from strands_cli.workflow.templates.sandbox import Sandbox
 
     own = [{"name": name, "description": ""} for name in sorted(Sandbox().filters)]
-    return [*own, *(row for row in _named_parts(FILTERS) if row["name"] not in {one["name"] for one in own})]
+    return [
+        *own,
+        *(row for row in _named_parts(FILTERS) if row["name"] not in {filter_row["name"] for filter_row in own}),
+    ]
 
 
 def _named_parts(group: str) -> Rows:
@@ -150,14 +153,14 @@ def list_workflows(
     every, findings = list_packaged()
     chosen = _chosen(every, names or [])
     if as_json:
-        listed = [{**one.as_dict(), **({"source": _source(one)} if source else {})} for one in chosen]
+        listed = [{**listing.as_dict(), **({"source": _source(listing)} if source else {})} for listing in chosen]
         print_json({"workflows": listed, "findings": [finding.as_dict() for finding in findings]})
         return ExitCode.OK
     if chosen:
-        rows = [(one.file.ref, one.file.kind, _version(one), _summary(one)) for one in chosen]
+        rows = [(listing.file.ref, listing.file.kind, _version(listing), _summary(listing)) for listing in chosen]
         lines = []
-        for line, one in zip(table(rows), chosen, strict=True):
-            lines += [line, *(f"    {detail}" for detail in (_source_lines(one) if source else ()))]
+        for line, listing in zip(table(rows), chosen, strict=True):
+            lines += [line, *(f"    {detail}" for detail in (_source_lines(listing) if source else ()))]
         print_result("\n".join(lines))
     say_findings(findings)
     if not every:
@@ -173,34 +176,34 @@ def _chosen(every: Sequence[Listed], names: Sequence[str]) -> list[Listed]:
     """
     from strands_cli.catalog.distributions.entry_points import normalise
 
-    wanted = [(normalise(name.partition("/")[0]), name.partition("/")[2]) for name in names]
-    for typed, (distribution, name) in zip(names, wanted, strict=True):
-        if not any(_fits(one, distribution, name) for one in every):
-            known = {one.file.ref for one in every} | {one.file.home.distribution for one in every}
-            fix = suggest(typed, known, "see them all: strands list-workflows", form="strands list-workflows {}")
+    pairs = [(normalise(name.partition("/")[0]), name.partition("/")[2]) for name in names]
+    for typed, (distribution, name) in zip(names, pairs, strict=True):
+        if not any(_fits(listing, distribution, name) for listing in every):
+            refs = {listing.file.ref for listing in every} | {listing.file.home.distribution for listing in every}
+            fix = suggest(typed, refs, "see them all: strands list-workflows", form="strands list-workflows {}")
             raise UsageError(f"no installed package brings {typed!r}", fix=fix)
-    return [one for one in every if not wanted or any(_fits(one, *pair) for pair in wanted)]
+    return [listing for listing in every if not pairs or any(_fits(listing, *pair) for pair in pairs)]
 
 
-def _fits(one: Listed, distribution: str, name: str) -> bool:
-    return one.file.home.distribution == distribution and name in ("", one.file.name)
+def _fits(listing: Listed, distribution: str, name: str) -> bool:
+    return listing.file.home.distribution == distribution and name in ("", listing.file.name)
 
 
-def _version(one: Listed) -> str:
-    return one.file.home.version or "?"
+def _version(listing: Listed) -> str:
+    return listing.file.home.version or "?"
 
 
-def _summary(one: Listed) -> str:
-    if one.reason:
-        return f"broken: {flat_line(one.reason)}"
-    first, stop, _ = (one.description or "").strip().partition("\n")[0].partition(". ")
+def _summary(listing: Listed) -> str:
+    if listing.reason:
+        return f"broken: {flat_line(listing.reason)}"
+    first, stop, _ = (listing.description or "").strip().partition("\n")[0].partition(". ")
     return flat_line(first + "." if stop else first)
 
 
-def _source(one: Listed) -> dict[str, Any]:
+def _source(listing: Listed) -> dict[str, Any]:
     from strands_cli.catalog.distributions.dist_info import read_origin
 
-    home = one.file.home
+    home = listing.file.home
     origin = read_origin(home.record)
     return {
         "entry_point": home.name,
@@ -214,9 +217,9 @@ def _source(one: Listed) -> dict[str, Any]:
     }
 
 
-def _source_lines(one: Listed) -> Iterator[str]:
-    source = _source(one)
-    yield one_line(f"defined: {one.file.path}")
+def _source_lines(listing: Listed) -> Iterator[str]:
+    source = _source(listing)
+    yield one_line(f"defined: {listing.file.path}")
     yield one_line(f"registered: the entry point {source['entry_point']} of {source['group']}")
     origin = f" from {source['url']}" if source["url"] else ""
     commit = f" at {source['commit']}" if source["commit"] else ""

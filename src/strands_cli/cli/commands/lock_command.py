@@ -102,11 +102,11 @@ def _packaged_here(folder: Path, named: str | None) -> list[str]:
         lock = read_lock(lock_file(folder))
     except Denied:  # the next reader reports it
         lock = None
-    known = lock.packaged if lock is not None else ()
-    gone = [name for name in known if isinstance(find_packaged(name), Finding)]
+    packaged_names = lock.packaged if lock is not None else ()
+    gone = [name for name in packaged_names if isinstance(find_packaged(name), Finding)]
     for name in gone:
         say(f"warning: {name} is in the lock, and not installed any more")
-    return sorted({*known, *([named] if named else [])} - {*gone})
+    return sorted({*packaged_names, *([named] if named else [])} - {*gone})
 
 
 class _Asked(NamedTuple):
@@ -121,7 +121,7 @@ class _Asked(NamedTuple):
     update: Sequence[str]
 
 
-def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _Asked) -> Lock:
+def _lock_now(folder: Path, named: Path | None, packaged: str | None, options: _Asked) -> Lock:
     """Return the lock as it would be written now; warn of parts that it does not cover.
 
     Args:
@@ -140,21 +140,21 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
     machine.require_hooks()
     say_findings(machine.warnings())
     # Commands are of no workflow: they are locked by their distribution's name, and stay locked.
-    commands = distributions_with_parts((*asked.update, *_locked_distributions(folder)), machine.catalog.seen)
+    commands = distributions_with_parts((*options.update, *_locked_distributions(folder)), machine.catalog.scan)
     packages = _packaged_here(folder, packaged)
     # Parts that differ from the lock are imported only where a person has them locked again.
     try:
-        with locked_again((asked.update or None) if asked.writes else ()):
+        with locked_again((options.update or None) if options.writes else ()):
             planned = plan_folder(folder, machine, named, packages, may_be_empty=bool(commands))
     except (Denied, InvalidInput, NotEquipped) as error:
-        if not (asked.writes and _are_of_no_workflow(asked.update, commands, machine.catalog)):
+        if not (options.writes and _are_of_no_workflow(options.update, commands, machine.catalog)):
             raise
         # Only these entries are written again, and no workflow is part of them.
         say(f"warning: the workflows here are not looked at: {error.brief or error.message}")
         planned = Planned((), ())
     for line in planned.unread:
         say(f"warning: {line}")
-    if asked.mcp:
+    if options.mcp:
         from strands_cli.cli.commands.running.trust_command import require_trust
 
         for plan in planned.plans:  # they are planned without policy
@@ -167,15 +167,19 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
         if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
             pinned = "its files are locked, but not its description and schema"
             say(f"warning: {', '.join(unknown)} of {distribution.name} is described only when it is loaded: {pinned}")
-    return now._replace(servers=_servers_now(folder, planned.plans, mcp=asked.mcp, writes=asked.writes))
+    return now._replace(servers=_servers_now(folder, planned.plans, mcp=options.mcp, writes=options.writes))
 
 
 def _are_of_no_workflow(names: Sequence[str], commands: Sequence[str], catalog: Catalog) -> bool:
     """Return whether all these distributions have commands or other parts, and no tool that a workflow could name."""
     from strands_cli.catalog.distributions.entry_points import normalise
 
-    wanted = {normalise(name) for name in names}
-    return bool(wanted) and wanted <= set(commands) and wanted.isdisjoint(tool.distribution for tool in catalog.tools)
+    distributions = {normalise(name) for name in names}
+    return (
+        bool(distributions)
+        and distributions <= set(commands)
+        and distributions.isdisjoint(tool.distribution for tool in catalog.tools)
+    )
 
 
 def _locked_distributions(folder: Path) -> list[str]:
@@ -209,13 +213,13 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
         old = read_lock(lock_file(folder))
     except Denied:  # the next reader reports it
         old = None
-    known = old.servers if old is not None else {}
+    old_servers = old.servers if old is not None else {}
     now = {
-        name: server._replace(tools=known[name].tools) if name in known else server
+        name: server._replace(tools=old_servers[name].tools) if name in old_servers else server
         for name, server in servers_without_tools(plans).items()
-        if name in known or not writes
+        if name in old_servers or not writes
     }
-    if unseen := sorted({*servers_without_tools(plans)} - {*known}):
+    if unseen := sorted({*servers_without_tools(plans)} - {*old_servers}):
         say(
             f"warning: {', '.join(unseen)}: tools of an MCP server are known only after its start (to lock them: --mcp)"
         )
@@ -262,13 +266,13 @@ def _write(folder: Path, now: Lock, update: Sequence[str], *, as_json: bool) -> 
     except Denied:
         if update:  # an update needs the rest of the old lock; without --update a new one is written
             raise
-    wanted = now if not update else _updated(old or Lock(), now, update)
-    written = _replace(file, render_lock(wanted))
-    differences = compare_locks(old, wanted) if old is not None else []
+    new_lock = now if not update else _updated(old or Lock(), now, update)
+    written = _replace(file, render_lock(new_lock))
+    differences = compare_locks(old, new_lock) if old is not None else []
     if as_json:
-        print_json(_document(file, wanted, differences, written=written))
+        print_json(_document(file, new_lock, differences, written=written))
     else:
-        end = f"wrote {file}: {_counted(wanted)}" if written else f"{file} is up to date: {_counted(wanted)}"
+        end = f"wrote {file}: {_counted(new_lock)}" if written else f"{file} is up to date: {_counted(new_lock)}"
         print_result("\n".join([*_lines(differences), end]))
     return ExitCode.OK
 
@@ -283,17 +287,23 @@ def _updated(old: Lock, now: Lock, names: Sequence[str]) -> Lock:
 def _updated_one(old: Lock, now: Lock, name: str) -> Lock:
     from strands_cli.catalog.distributions.entry_points import normalise
 
-    known = dict.fromkeys((*now.names, *old.names))
-    wanted = name if name in known else normalise(name)
-    if wanted not in known:
-        fix = suggest(name, known, f"there are: {', '.join(known)}" if known else "strands lock writes one first")
+    known_names = dict.fromkeys((*now.names, *old.names))
+    target = name if name in known_names else normalise(name)
+    if target not in known_names:
+        fix = suggest(
+            name,
+            known_names,
+            f"there are: {', '.join(known_names)}" if known_names else "strands lock writes one first",
+        )
         raise UsageError(f"neither the lock nor a workflow here has '{name}'", fix=fix)
     parts = {
-        part: {key: one for key, one in {**getattr(old, part), wanted: getattr(now, part).get(wanted)}.items() if one}
+        part: {
+            key: entry for key, entry in {**getattr(old, part), target: getattr(now, part).get(target)}.items() if entry
+        }
         for part in ("distributions", "modules", "servers", "workflows")
     }
     # A package that is locked again is run here by the names of its workflows.
-    named = {key: workflow for key, workflow in now.workflows.items() if key.startswith(f"{wanted}/")}
+    named = {key: workflow for key, workflow in now.workflows.items() if key.startswith(f"{target}/")}
     return old._replace(**{**parts, "workflows": {**parts["workflows"], **named}})
 
 
@@ -309,8 +319,8 @@ def _replace(file: Path, text: str) -> bool:
     return True
 
 
-def _lines(found: Sequence[Difference]) -> list[str]:
-    return [f"{'unlisted' if difference.unlisted else 'changed'}: {difference.message}" for difference in found]
+def _lines(differences: Sequence[Difference]) -> list[str]:
+    return [f"{'unlisted' if difference.unlisted else 'changed'}: {difference.message}" for difference in differences]
 
 
 def _counted(lock: Lock) -> str:
@@ -326,7 +336,7 @@ def _counted(lock: Lock) -> str:
     return ", ".join(counted(number, noun) for number, noun in counts if number) or "no tools"
 
 
-def _document(file: Path, lock: Lock, found: Sequence[Difference], *, written: bool) -> dict[str, Any]:
+def _document(file: Path, lock: Lock, differences: Sequence[Difference], *, written: bool) -> dict[str, Any]:
     return {
         "file": str(file),
         "written": written,
@@ -346,5 +356,5 @@ def _document(file: Path, lock: Lock, found: Sequence[Difference], *, written: b
             for server in lock.servers.values()
         ],
         "workflows": sorted(lock.workflows),
-        "differences": [difference.as_dict() for difference in found],
+        "differences": [difference.as_dict() for difference in differences],
     }

@@ -132,8 +132,10 @@ def _after_time(questions: Sequence[Mapping[str, Any]], run_id: str, place: Stor
         for question in questions
         if question.get("default") is not None and question.get("timeout_s") is not None
     ]
-    for one in sorted(timed, key=lambda one: float(one["timeout_s"]))[:1]:
-        answer = one_line(f"after {one['timeout_s']:g} s it answers {one['key']}: {one['default']}")
+    for timed_question in sorted(timed, key=lambda timed_question: float(timed_question["timeout_s"]))[:1]:
+        answer = one_line(
+            f"after {timed_question['timeout_s']:g} s it answers {timed_question['key']}: {timed_question['default']}"
+        )
         yield f"{command('resume', run_id, store=place)}   # {answer}"
 
 

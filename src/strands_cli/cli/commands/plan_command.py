@@ -115,8 +115,8 @@ def _origin(tool: PlannedTool) -> str:
 
     if not isinstance(tool, McpTool):
         return tool.describe()
-    known = "" if tool.member is not None else "; its tools are listed when it is started"
-    return f"(MCP server {reached_by(tool.server)}{known})"
+    hint = "" if tool.member is not None else "; its tools are listed when it is started"
+    return f"(MCP server {reached_by(tool.server)}{hint})"
 
 
 def skills_of(tool: PlannedTool) -> dict[str, list[str]]:
@@ -150,8 +150,8 @@ def bound_words(bounds: Bounds) -> str:
     """Return the bounds of a run as text."""
     named = {"steps": bounds.steps, "model calls": bounds.model_calls, "tool calls": bounds.tool_calls}
     return ", ".join(
-        f"{what} unbounded" if n is None else f"at most {n} {what[:-1] if n == 1 else what}"
-        for what, n in named.items()
+        f"{label} unbounded" if n is None else f"at most {n} {label[:-1] if n == 1 else label}"
+        for label, n in named.items()
     )
 
 

@@ -410,8 +410,8 @@ def _invoked(invoke: Callable[[Any], Any], part: Part, context: Any) -> int:
         return int(code or 0)
     if inspect.iscoroutine(code):
         code.close()  # Python would warn that it was never awaited
-    what = repr(code) if isinstance(code, int) else type(code).__name__
-    raise _failed(part, TypeError(f"it returns {what}, not an exit code from 0 to {_HIGHEST_CODE} or None"))
+    shown_code = repr(code) if isinstance(code, int) else type(code).__name__
+    raise _failed(part, TypeError(f"it returns {shown_code}, not an exit code from 0 to {_HIGHEST_CODE} or None"))
 
 
 def _is_expected(error: Exception) -> bool:
@@ -424,8 +424,8 @@ def _is_expected(error: Exception) -> bool:
 
 def _failed(part: Part, error: BaseException) -> PluginFailed:
     frames = traceback.extract_tb(error.__traceback__)[-1:]
-    place = "".join(f" at {frame.filename}:{frame.lineno}" for frame in frames)
-    message = f"{part} of {part.distribution} failed: {type(error).__name__}: {error}{place}"
+    locations = "".join(f" at {frame.filename}:{frame.lineno}" for frame in frames)
+    message = f"{part} of {part.distribution} failed: {type(error).__name__}: {error}{locations}"
     fix = f"STRANDS_DEBUG=1 prints the whole traceback; report it to the authors of {part.distribution}"
     return PluginFailed(message, fix=fix)
 

@@ -44,8 +44,8 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print o
     plugins = list_plugins(catalog, (*policy.hooks, *_of_config()))
     findings = (*findings, *faulty_parts())
     if as_json:
-        found = [finding.as_dict() for finding in (*findings, *catalog.findings)]
-        print_json({"plugins": [plugin.as_dict() for plugin in plugins], "findings": found})
+        finding_documents = [finding.as_dict() for finding in (*findings, *catalog.findings)]
+        print_json({"plugins": [plugin.as_dict() for plugin in plugins], "findings": finding_documents})
         return
     say_findings((*findings, *catalog.findings))
     print_result("\n".join(_table(plugins)) if plugins else "no plugin is installed")
@@ -113,29 +113,29 @@ def verify(
     from strands_cli.plugins.verify import verify_distribution
 
     catalog = discover_catalog()
-    wanted = [_installed(name, catalog) for name in names] or _plugins_and_required(catalog)
-    done = [verify_distribution(name, catalog) for name in dict.fromkeys(wanted)]
-    publishers = {one.name: _publisher(one, catalog) for one in done}
-    ok = all(one.ok for one in done)
+    chosen_names = [_installed(name, catalog) for name in names] or _plugins_and_required(catalog)
+    done = [verify_distribution(name, catalog) for name in dict.fromkeys(chosen_names)]
+    publishers = {result.name: _publisher(result, catalog) for result in done}
+    ok = all(result.ok for result in done)
     if as_json:
         distributions = [
             {
-                "name": one.name,
-                "version": one.version,
-                "ok": one.ok,
-                "files": one.compared,
-                "publisher": publishers[one.name],
-                "findings": [finding.as_dict() for finding in one.findings],
+                "name": result.name,
+                "version": result.version,
+                "ok": result.ok,
+                "files": result.compared,
+                "publisher": publishers[result.name],
+                "findings": [finding.as_dict() for finding in result.findings],
             }
-            for one in done
+            for result in done
         ]
         print_json({"ok": ok, "distributions": distributions})
     else:
-        for one in done:
-            say_findings(one.findings)
-            verdict = f"{one.compared} files are as they were installed" if one.ok else "not as it was installed"
-            verdict = verdict if one.compared else "nothing to compare"
-            print_result(f"{one.name} {one.version or '?'}: {verdict}; {_words(publishers[one.name])}")
+        for result in done:
+            say_findings(result.findings)
+            verdict = f"{result.compared} files are as they were installed" if result.ok else "not as it was installed"
+            verdict = verdict if result.compared else "nothing to compare"
+            print_result(f"{result.name} {result.version or '?'}: {verdict}; {_words(publishers[result.name])}")
     return ExitCode.OK if ok else ExitCode.INVALID
 
 
@@ -143,7 +143,7 @@ def _publisher(verified: Verified, catalog: Catalog) -> dict[str, Any]:
     """Return the JSON of who published a distribution; a distribution changed since its RECORD has none."""
     from strands_cli.catalog.publisher_records import publisher_of
 
-    publisher = publisher_of(verified.name, catalog.seen) if verified.ok else None
+    publisher = publisher_of(verified.name, catalog.scan) if verified.ok else None
     if publisher is not None:
         return {"status": "verified", "publisher": publisher.as_dict(), "reason": None}
     reason = "it was not verified here" if verified.ok else "its files are not as they were installed"
@@ -164,7 +164,7 @@ def _plugins_and_required(catalog: Catalog) -> list[str]:
     from strands_cli.plugins.verify import list_plugins
 
     plugins = [plugin.name for plugin in list_plugins(catalog)]
-    required = required_distributions(plugins, catalog.seen)
+    required = required_distributions(plugins, catalog.scan)
     return [*plugins, *sorted({name for names in required.values() for name in names})]
 
 
@@ -173,9 +173,9 @@ def _installed(name: str, catalog: Catalog) -> str:
     from strands_cli.catalog.distributions.entry_points import normalise
 
     plain = normalise(name)
-    if plain not in catalog.seen.records:
+    if plain not in catalog.scan.records:
         message = f"no distribution '{name}' is installed"
-        finding = Finding(UNKNOWN_DISTRIBUTION, message, None, suggest(plain, catalog.seen.records))
+        finding = Finding(UNKNOWN_DISTRIBUTION, message, None, suggest(plain, catalog.scan.records))
         raise InvalidInput(message, findings=[finding])
     return plain
 

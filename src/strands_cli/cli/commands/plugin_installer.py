@@ -41,13 +41,13 @@ ENABLE = Annotated[
 ]
 
 
-def switch_on_hooks(known: dict[str, Any], enable: bool | None, *, yes: bool) -> None:
-    """Switch on the hooks of a distribution, if the person says so, and note in `known` whether they are on.
+def switch_on_hooks(document: dict[str, Any], enable: bool | None, *, yes: bool) -> None:
+    """Switch on the hooks of a distribution, if the person says so, and note in `document` whether they are on.
 
     `--yes` does not say it: it agrees to an installation, and hooks run in every command.
 
     Args:
-        known: The facts of an installation; `hooks_on` stays None where it has no hooks.
+        document: The facts of an installation; `hooks_on` stays None where it has no hooks.
         enable: The person's answer, where it was given with the command.
         yes: Whether no question is asked.
 
@@ -55,7 +55,7 @@ def switch_on_hooks(known: dict[str, Any], enable: bool | None, *, yes: bool) ->
         Denied: Policy denies the distribution, the managed file decides otherwise, or the hooks cannot be used.
         InvalidInput: It has no hooks, or the policy file cannot be edited.
     """
-    if not enable and not (known["changed"] and known["hooks"]):
+    if not enable and not (document["changed"] and document["hooks"]):
         return
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.catalog.distributions.entry_points import normalise
@@ -64,13 +64,13 @@ def switch_on_hooks(known: dict[str, Any], enable: bool | None, *, yes: bool) ->
     from strands_cli.plugins.unpacked_plugin import require_allowed
     from strands_cli.user_files.policy_files import load_policy
 
-    name, files = normalise(known["distribution"]), hook_files()
-    known["hooks_on"] = is_switched_on(name, files)
-    if known["hooks_on"] or not _agrees(name, enable, yes=yes):
+    name, files = normalise(document["distribution"]), hook_files()
+    document["hooks_on"] = is_switched_on(name, files)
+    if document["hooks_on"] or not _agrees(name, enable, yes=yes):
         return
     require_allowed(name, load_policy(load_settings(), Path.cwd()).rules)
     done = enable_hooks(name, files, discover_catalog(), may_allow=False)
-    known["hooks_on"] = True
+    document["hooks_on"] = True
     say(f"the hooks of {done.name} are on, in {done.file} (off: strands plugin disable {done.name})")
 
 
@@ -102,8 +102,8 @@ class PluginInstaller:
         UsageError: `what` is none of these.
     """
 
-    def __init__(self, what: str, *, yes: bool = False) -> None:
-        self.target = parse_install_target(what)
+    def __init__(self, target_text: str, *, yes: bool = False) -> None:
+        self.target = parse_install_target(target_text)
         self._yes = yes
 
     @cached_property
@@ -150,8 +150,10 @@ class PluginInstaller:
             UsageError: It is not; with the closest name.
         """
         if self.version_of(name) is None:
-            known = sorted({record.distribution for record in self._catalog.tools})
-            raise UsageError(f"'{name}' is not installed", fix=suggest(name, known, f"strands plugin install {name}"))
+            installed_names = sorted({record.distribution for record in self._catalog.tools})
+            raise UsageError(
+                f"'{name}' is not installed", fix=suggest(name, installed_names, f"strands plugin install {name}")
+            )
 
     def is_intact(self, name: str) -> bool:
         """Return whether no file of an installed distribution is changed, missing or added."""
@@ -163,7 +165,7 @@ class PluginInstaller:
         """Return who published an installed distribution, as was verified on this machine; None is unknown."""
         from strands_cli.catalog.publisher_records import publisher_of
 
-        return publisher_of(name, self._catalog.seen)
+        return publisher_of(name, self._catalog.scan)
 
     def require_allowed(self, name: str | None) -> None:
         """Check that no rule denies a distribution with all its tools; None only checks the policy itself.
@@ -228,25 +230,25 @@ class PluginInstaller:
         if not answers_yes(question):
             raise Interrupted("nothing was changed")
 
-    def offer_hooks(self, known: dict[str, Any], enable: bool | None) -> None:
-        """Switch on the hooks of the installed distribution, if the person agrees, and note it in `known`.
+    def offer_hooks(self, document: dict[str, Any], enable: bool | None) -> None:
+        """Switch on the hooks of the installed distribution, if the person agrees, and note it in `document`.
 
         Args:
-            known: Has `distribution`, `changed` and `hooks`, and gets `hooks_on`.
+            document: Has `distribution`, `changed` and `hooks`, and gets `hooks_on`.
             enable: The person's answer, where it was given with the command.
         """
-        switch_on_hooks(known, enable, yes=self._yes)
+        switch_on_hooks(document, enable, yes=self._yes)
 
-    def say_next_steps(self, known: dict[str, Any]) -> None:
+    def say_next_steps(self, document: dict[str, Any]) -> None:
         """Tell the next steps after an installation that has changed something."""
         from strands_cli.plugins.installer import owned_by_a_program
 
-        name = known["distribution"]
-        if not known["changed"]:
+        name = document["distribution"]
+        if not document["changed"]:
             return
         if Path("strands.lock").exists():
             say(f"there is a lock: review the change (strands lock --diff), then: strands lock --update {name}")
-        if known["hooks_on"] is False:
+        if document["hooks_on"] is False:
             say(f"its hooks are off; they are switched on by: strands plugin enable {name}")
         if program := owned_by_a_program():
             say(f"warning: {program} made this environment for strands-cli alone; its next upgrade leaves {name} out")
@@ -268,7 +270,7 @@ FORCE = Annotated[bool, typer.Option("--force", help=_OTHERS, hidden=True)]
 
 
 def install(
-    what: WHAT,
+    target: WHAT,
     index: INDEX = None,
     enable: ENABLE = None,
     yes: YES = False,
@@ -283,36 +285,36 @@ def install(
     """
     if index:
         raise UsageError(f"--index comes with {_PREVIEW}", fix=install_of(_PREVIEW))
-    return _carry_out(what, enable, yes=yes, as_json=as_json, is_upgrade=False)
+    return _carry_out(target, enable, yes=yes, as_json=as_json, is_upgrade=False)
 
 
-def upgrade(what: WHAT, enable: ENABLE = None, yes: YES = False, as_json: JSON = False) -> int:
+def upgrade(target: WHAT, enable: ENABLE = None, yes: YES = False, as_json: JSON = False) -> int:
     """Upgrade an installed plugin with pip or uv, without a preview.
 
     Where strands-cli-index is installed, the changes of its tools and their permissions are shown first.
 
     Example: strands plugin upgrade strands-tool-yours
     """
-    return _carry_out(what, enable, yes=yes, as_json=as_json, is_upgrade=True)
+    return _carry_out(target, enable, yes=yes, as_json=as_json, is_upgrade=True)
 
 
-def _carry_out(what: str, enable: bool | None, *, yes: bool, as_json: bool, is_upgrade: bool) -> int:
-    known: dict[str, Any] = {"distribution": what, "version": None, "installed": None, "changed": False}
-    known |= {"hooks": [], "hooks_on": None}
-    with json_on_failure(known if as_json else None):
-        installer = PluginInstaller(what, yes=yes)
-        line = _install(installer, known, is_upgrade=is_upgrade)
-        installer.offer_hooks(known, enable)
+def _carry_out(target: str, enable: bool | None, *, yes: bool, as_json: bool, is_upgrade: bool) -> int:
+    document: dict[str, Any] = {"distribution": target, "version": None, "installed": None, "changed": False}
+    document |= {"hooks": [], "hooks_on": None}
+    with json_on_failure(document if as_json else None):
+        installer = PluginInstaller(target, yes=yes)
+        line = _install(installer, document, is_upgrade=is_upgrade)
+        installer.offer_hooks(document, enable)
     if as_json:
-        print_json(known)
+        print_json(document)
     else:
         print_result(line)
-    installer.say_next_steps(known)
+    installer.say_next_steps(document)
     return ExitCode.OK
 
 
-def _install(installer: PluginInstaller, known: dict[str, Any], *, is_upgrade: bool) -> str:
-    """Install a distribution, note the result in `known`, and return the action in words."""
+def _install(installer: PluginInstaller, document: dict[str, Any], *, is_upgrade: bool) -> str:
+    """Install a distribution, note the result in `document`, and return the action in words."""
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.catalog.distributions.scan import scan_installed
@@ -320,23 +322,23 @@ def _install(installer: PluginInstaller, known: dict[str, Any], *, is_upgrade: b
 
     target, before = installer.target, set(scan_installed().records)
     if target.name is not None:
-        known["installed"] = installer.version_of(target.name)
+        document["installed"] = installer.version_of(target.name)
         if is_upgrade:
             installer.require_installed(target.name)
-        elif not target.specifier and known["installed"]:
-            known |= {"distribution": target.name, "version": known["installed"]}
-            return f"{target.name} {known['installed']} is installed already (strands plugin upgrade {target.name})"
+        elif not target.specifier and document["installed"]:
+            document |= {"distribution": target.name, "version": document["installed"]}
+            return f"{target.name} {document['installed']} is installed already (strands plugin upgrade {target.name})"
     installer.require_allowed(target.name or _name_in_file(target.path))
     say(f"there is no preview of what is installed; it comes with {_PREVIEW}: {install_of(_PREVIEW)}")
     installer.confirm(f"install {target.requirement} with {installer.program.kind}?")
     installer.program.install(*(["--upgrade"] if is_upgrade else []), target.requirement)
     now = discover_catalog()
-    new = sorted(set(now.seen.records) - before)
+    new = sorted(set(now.scan.records) - before)
     name = normalise(target.name or _name_in_file(target.path) or next(iter(new), target.requirement))
     plugin = next((plugin for plugin in list_plugins(now) if plugin.name == name), None)
-    known |= {"distribution": name, "version": now.version_of(name), "changed": True}
-    known["hooks"] = list(plugin.hooks) if plugin is not None else []
-    return f"installed {name} {known['version'] or '?'}"
+    document |= {"distribution": name, "version": now.version_of(name), "changed": True}
+    document["hooks"] = list(plugin.hooks) if plugin is not None else []
+    return f"installed {name} {document['version'] or '?'}"
 
 
 def _name_in_file(path: Path | None) -> str | None:
@@ -356,18 +358,18 @@ def uninstall(
 
     Example: strands plugin uninstall strands-tool-yours
     """
-    known: dict[str, Any] = {"distribution": name, "version": None, "changed": False, "tools": 0, "used_by": []}
-    with json_on_failure(known if as_json else None):
-        _uninstall(name, known, yes=yes)
+    document: dict[str, Any] = {"distribution": name, "version": None, "changed": False, "tools": 0, "used_by": []}
+    with json_on_failure(document if as_json else None):
+        _uninstall(name, document, yes=yes)
     if as_json:
-        print_json(known)
+        print_json(document)
     else:
-        print_result(f"uninstalled {known['distribution']}")
+        print_result(f"uninstalled {document['distribution']}")
     return ExitCode.OK
 
 
-def _uninstall(name: str, known: dict[str, Any], *, yes: bool) -> None:
-    """Uninstall a plugin, and note the result in `known`."""
+def _uninstall(name: str, document: dict[str, Any], *, yes: bool) -> None:
+    """Uninstall a plugin, and note the result in `document`."""
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.config import load_settings
@@ -381,18 +383,18 @@ def _uninstall(name: str, known: dict[str, Any], *, yes: bool) -> None:
     catalog, plain = discover_catalog(), normalise(target.name)
     plugins = {plugin.name: plugin for plugin in list_plugins(catalog)}
     if plain not in plugins:
-        problem = "is not a plugin; use pip" if plain in catalog.seen.records else "is not installed"
+        problem = "is not a plugin; use pip" if plain in catalog.scan.records else "is not installed"
         raise UsageError(f"'{plain}' {problem}", fix=suggest(plain, plugins, "strands plugin list"))
-    kind, found = installer.program.kind, plugins[plain]
-    known |= {"distribution": plain, "version": found.version, "tools": found.tool_count}
-    has = [counted(found.tool_count, "tool")] if found.tool_count or not found.parts else []
-    say(f"{plain} {found.version or '?'}: {', '.join([*has, *dict.fromkeys(part.adds for part in found.parts)])}")
+    kind, entry = installer.program.kind, plugins[plain]
+    document |= {"distribution": plain, "version": entry.version, "tools": entry.tool_count}
+    has = [counted(entry.tool_count, "tool")] if entry.tool_count or not entry.parts else []
+    say(f"{plain} {entry.version or '?'}: {', '.join([*has, *dict.fromkeys(part.adds for part in entry.parts)])}")
     for path, (tools, parts) in workflows_naming(plain, Path.cwd(), catalog, load_settings()).items():
-        known["used_by"].append({"file": str(path), "tools": tools, "parts": parts})
+        document["used_by"].append({"file": str(path), "tools": tools, "parts": parts})
         say(f"warning: {path.name} uses {', '.join([*tools, *parts])} and will not run without it")
     installer.confirm(f"uninstall {plain} with {kind}?")
     installer.program.uninstall(plain)
-    known["changed"] = True
+    document["changed"] = True
 
 
 # The commands `plugin enable` and `plugin disable`: hook plugins in the user's own policy file.

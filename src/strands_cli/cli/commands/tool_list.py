@@ -47,10 +47,10 @@ def list_installed(
         only: The `family` and the `category` that a tool must have; None means any.
         hooks: `no_plugins` and `trace_hooks` of the request.
     """
-    wanted = {field: value for field, value in (only or {}).items() if value is not None}
+    filters = {field: value for field, value in (only or {}).items() if value is not None}
     catalog = read_this_installation(**hooks).catalog
     chosen = [
-        record for record in catalog.tools if all(getattr(record, field) == value for field, value in wanted.items())
+        record for record in catalog.tools if all(getattr(record, field) == value for field, value in filters.items())
     ]
     if as_json:
         findings = [finding.as_dict() for finding in catalog.findings]
@@ -59,7 +59,7 @@ def list_installed(
         _print_table(chosen, catalog, source)
         say_findings(catalog.findings)
         if not chosen:
-            _explain_empty_list(catalog, wanted)
+            _explain_empty_list(catalog, filters)
     return ExitCode.INVALID if check and catalog.findings else ExitCode.OK
 
 
@@ -119,8 +119,8 @@ def _details(record: ToolRecord, catalog: Catalog, with_source: bool) -> Iterabl
 
 def source_lines(source: dict[str, Any]) -> Iterable[str]:
     """Yield lines about where a tool is defined and how it was installed."""
-    place = source["file"] or source["location"] or source["path"]
-    yield f"defined: {place}:{source['line']}" if source["line"] else f"defined: {place}"
+    location = source["file"] or source["location"] or source["path"]
+    yield f"defined: {location}:{source['line']}" if source["line"] else f"defined: {location}"
     if source["registered_by"]:
         yield f"registered: by the hook plugin {source['registered_by']}"
     if adopted := source["adopted"]:
@@ -151,13 +151,13 @@ def flat_line(text: str, width: int = MAX_LINE) -> str:
     return flat if len(flat) <= width else flat[: width - 3].rstrip() + "..."
 
 
-def _explain_empty_list(catalog: Catalog, wanted: Mapping[str, str]) -> None:
+def _explain_empty_list(catalog: Catalog, filters: Mapping[str, str]) -> None:
     if not catalog.tools:
         say("no tools are installed\n  fix: pip install 'strands-cli[tools]'")
         return
     from strands_cli.errors import suggest
 
-    for field, value in wanted.items():
-        known = sorted({getattr(record, field) or "" for record in catalog.tools} - {""})
-        there = f"there are: {', '.join(known)}" if known else f"omit --{field}: no tool here has one"
-        say(f"no tool has the {field} '{value}'\n  fix: {suggest(value, known, there)}")
+    for field, value in filters.items():
+        known_values = sorted({getattr(record, field) or "" for record in catalog.tools} - {""})
+        there = f"there are: {', '.join(known_values)}" if known_values else f"omit --{field}: no tool here has one"
+        say(f"no tool has the {field} '{value}'\n  fix: {suggest(value, known_values, there)}")

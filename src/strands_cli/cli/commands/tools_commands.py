@@ -134,7 +134,7 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
     say_findings(installation.warnings())
     planned = app.plan_tool(name, installation, locked=request.locked)
     say_findings(planned.record.deprecations)
-    is_locked = installation.policy.lock_required_by(asked=request.locked) is not None
+    is_locked = installation.policy.lock_required_by(is_asked=request.locked) is not None
     progress = Progress()
     with typed_call() as person:
         result = run_to_end(
@@ -210,11 +210,11 @@ def _require_fit(
     if progress.is_decided or error.get("code") != "invalid_input":
         return
     shape = json_object(schema)
-    known = json_object(shape.get("properties"))
-    given = {*arguments, *(name for name, part in known.items() if "default" in json_object(part))}
-    missing = [f"'{name}' is missing" for name in shape.get("required", ()) if name not in given]
-    unknown = [name for name in arguments if shape.get("additionalProperties") is False and name not in known]
-    left = [name for name in known if name not in arguments]
+    properties = json_object(shape.get("properties"))
+    names_given = {*arguments, *(name for name, part in properties.items() if "default" in json_object(part))}
+    missing = [f"'{name}' is missing" for name in shape.get("required", ()) if name not in names_given]
+    unknown = [name for name in arguments if shape.get("additionalProperties") is False and name not in properties]
+    left = [name for name in properties if name not in arguments]
     guesses = [f"'{guess}'" for name in unknown if (guess := did_you_mean(name, left))]
     faults = "; ".join([*missing, *(f"there is no key '{name}'" for name in unknown)]) or error["message"]
     meant = f"did you mean {' and '.join(guesses)}? " if guesses else ""
@@ -318,12 +318,12 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
         print_result(one_line(f"{row['ref'].ljust(width)}  {row['status']}  {summary}"))
 
 
-def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _rows(plan: Plan, definitions: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
     from strands_cli.planning.planned_tool import reached_by
     from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
 
     for server in plan.spec.tools.mcp:
-        for name, definition in found[server.id].items():
+        for name, definition in definitions[server.id].items():
             yield {
                 "name": model_name(server, name),
                 "ref": f"mcp:{server.id}/{name}",
@@ -369,14 +369,14 @@ def import_servers(
     else:
         dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # for files with thousands of servers
         print_result(yaml.dump(dict(servers.sections), Dumper=dumper, sort_keys=False, allow_unicode=True))
-    for name, place in servers.hidden.items():
-        say(one_line(f"warning: {place} looks like a secret and is not copied; ${{secrets.{name}}} takes its place"))
+    for name, position in servers.hidden.items():
+        say(one_line(f"warning: {position} looks like a secret and is not copied; ${{secrets.{name}}} takes its place"))
     for secret in servers.sections.get("env", {}).get("secrets", ()):
         say(one_line(f"the secret {secret['key']} comes from the environment: export {secret['key']}=..."))
     for note in servers.notes:
         say(one_line(note))
-    for what in servers.to_do:
-        say(one_line(f"to do: {what}"))
+    for step in servers.to_do:
+        say(one_line(f"to do: {step}"))
     return ExitCode.INVALID if servers.to_do else ExitCode.OK
 
 
@@ -461,9 +461,9 @@ def _family(catalog: Catalog, name: str) -> Sequence[ToolRecord]:
 def _named(catalog: Catalog, name: str) -> list[ToolRecord]:
     from strands_cli.catalog.tool_record import ToolRecord
 
-    found = catalog.lookup(catalog.typed(name))
-    if isinstance(found, ToolRecord):
-        return [found]
+    match = catalog.lookup(catalog.typed(name))
+    if isinstance(match, ToolRecord):
+        return [match]
     claimants = catalog.by_name.get(name.removeprefix("native:"), [])
     # An installed tool can be shown even if it cannot be used; the page shows why.
     return claimants or [catalog.resolve(name)]

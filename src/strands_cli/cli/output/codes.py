@@ -24,21 +24,21 @@ def codes_by_file(root: Path | None = None) -> dict[str, list[Code]]:
     Args:
         root: The folder of the package; by default that of the program.
     """
-    place = root or Path(__file__).parents[2]
-    found: dict[str, list[Code]] = {}
-    for file in sorted(islice(place.rglob("*.py"), None if root is None else _MOST_MODULES)):
+    folder = root or Path(__file__).parents[2]
+    codes: dict[str, list[Code]] = {}
+    for file in sorted(islice(folder.rglob("*.py"), None if root is None else _MOST_MODULES)):
         with contextlib.suppress(OSError):  # of another distribution
             text = file.read_text(encoding="utf-8", errors="replace")
             if " = Code(" in text:
-                found[file.relative_to(place).as_posix()] = [*_declared_in(text)]
-    return found
+                codes[file.relative_to(folder).as_posix()] = [*_declared_in(text)]
+    return codes
 
 
 def declared_codes() -> dict[str, Code]:
     """Return every code by its name: those of the program, then those of distributions that add parts to it."""
     places = [None, *_packages_with_parts()]
-    found = [code for place in places for codes in codes_by_file(place).values() for code in codes]
-    return {str(code): code for code in reversed(found)}  # a code that another distribution declares too stays ours
+    declared = [code for folder in places for codes in codes_by_file(folder).values() for code in codes]
+    return {str(code): code for code in reversed(declared)}  # a code that another distribution declares too stays ours
 
 
 def _declared_in(text: str) -> Iterator[Code]:

@@ -289,13 +289,13 @@ def _asks_for_json(error: BaseException, context: Any) -> bool:
 
 def _fix(message: str) -> str | None:
     """Return the fix for a parser's message about an unknown choice, or about a missing argument."""
-    if found := re.search(r"'([^']*)' is not one of ('.*)", message):
-        close = did_you_mean(found[1], re.findall(r"'([^']*)'", found[2]))
+    if match := re.search(r"'([^']*)' is not one of ('.*)", message):
+        close = did_you_mean(match[1], re.findall(r"'([^']*)'", match[2]))
         return f"did you mean '{close}'?" if close else None
-    if found := re.search(r"Option '(-[^']*)' requires an argument", message):
-        return f"write its value after it: {found[1]} VALUE"
-    found = re.match(r"Missing (?:argument|option) '([^']*)'", message)
-    return _MISSING.get(found[1]) if found else None
+    if match := re.search(r"Option '(-[^']*)' requires an argument", message):
+        return f"write its value after it: {match[1]} VALUE"
+    match = re.match(r"Missing (?:argument|option) '([^']*)'", message)
+    return _MISSING.get(match[1]) if match else None
 
 
 def _say_error(error: StrandsCliError) -> None:
@@ -305,8 +305,8 @@ def _say_error(error: StrandsCliError) -> None:
     say_findings(error.findings)
     errors = [finding for finding in error.findings if finding.severity == "error"]
     if len(errors) != 1 or (error.fix and error.message != errors[0].message):
-        label, what = ("waiting", "next") if isinstance(error, WaitingForPerson) else ("error", "fix")
-        fix = f"\n  {what}: {continued(error.fix)}" if error.fix else ""
+        label, next_label = ("waiting", "next") if isinstance(error, WaitingForPerson) else ("error", "fix")
+        fix = f"\n  {next_label}: {continued(error.fix)}" if error.fix else ""
         say(continued(f"{label}: {error.brief or error.message}") + fix)
 
 
@@ -324,9 +324,9 @@ def _report_our_fault(error: BaseException) -> None:
     if os.environ.get("STRANDS_DEBUG"):
         _write_traceback(error)
     last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
-    place = f" at {last[0].filename}:{last[0].lineno}" if last else ""
+    position = f" at {last[0].filename}:{last[0].lineno}" if last else ""
     owner = _distribution_at_fault(error)
-    say(f"error: this is a bug in {owner or 'strands-cli'}: {type(error).__name__}: {error}{place}")
+    say(f"error: this is a bug in {owner or 'strands-cli'}: {type(error).__name__}: {error}{position}")
     to = f" to the authors of {owner}" if owner else ""
     say(f"  fix: run it again with STRANDS_DEBUG=1 for the whole traceback, and report it{to}")
 
@@ -360,12 +360,12 @@ def _write_traceback(error: BaseException) -> None:
 def error_document(error: BaseException) -> dict[str, Any]:
     """Return an error as the part `error` of a JSON document."""
     error = _of_files(error)
-    known = isinstance(error, StrandsCliError)
+    is_ours = isinstance(error, StrandsCliError)
     fix = error.fix if isinstance(error, StrandsCliError) else None
     return {
         "code": exit_code_of(error).name.lower().replace("_", "-"),
         "message": error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}",
         "exit_code": int(exit_code_of(error)),
         "fix": re.sub(r"\n +", "\n", fix) if fix else fix,  # its lines are indented for a person alone
-        "findings": [finding.as_dict() for finding in error.findings] if known else [],  # type: ignore[attr-defined]
+        "findings": [finding.as_dict() for finding in error.findings] if is_ours else [],  # type: ignore[attr-defined]
     }

@@ -176,7 +176,7 @@ def json_text(document: Any, *, indent: int | None = None) -> str:
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
     text = json.dumps(document, ensure_ascii=encoding != "utf8", indent=indent, default=str)
     # Outside strings JSON is ASCII, so every replaced character is inside a string.
-    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], text)
+    return _NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1] if is_hidden(match[0]) else match[0], text)
 
 
 def without_secrets(text: str) -> str:

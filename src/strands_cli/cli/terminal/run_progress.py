@@ -192,8 +192,8 @@ class Spent:
         elif isinstance(event, ModelCallFinished) and not event.replayed:
             self.usage += event.usage
             self.model_calls += 1
-            known = self.cost_usd is not None and event.cost_usd is not None
-            self.cost_usd = (self.cost_usd or 0.0) + (event.cost_usd or 0.0) if known else None
+            is_known = self.cost_usd is not None and event.cost_usd is not None
+            self.cost_usd = (self.cost_usd or 0.0) + (event.cost_usd or 0.0) if is_known else None
         elif isinstance(event, ToolCallFinished) and not event.replayed:
             self.tool_calls += 1
 

@@ -62,11 +62,11 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
     where = finding.where
     if where is None:
         return result
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(where.file)}}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(where.file)}}
     if where.line is not None:
         region = {"startLine": where.line, "startColumn": where.column}
-        place["region"] = {name: number for name, number in region.items() if number is not None}
-    location: dict[str, Any] = {"physicalLocation": place}
+        physical["region"] = {name: number for name, number in region.items() if number is not None}
+    location: dict[str, Any] = {"physicalLocation": physical}
     if where.pointer:
         location["logicalLocations"] = [{"fullyQualifiedName": where.pointer, "kind": "member"}]
     return {**result, "locations": [location]}

@@ -91,26 +91,26 @@ class Effect:
         if row is not None and self._kept:
             self._row = dataclasses.replace(self._row, usage=row.usage, cost=row.cost)
 
-    def _compare(self, known: Row, digest: str) -> None:
-        if known.status == "done":
-            if known.digest != digest:
+    def _compare(self, row: Row, digest: str) -> None:
+        if row.status == "done":
+            if row.digest != digest:
                 raise RunRecordError(
-                    f"the input of {known.key} is not the one that the run recorded",
-                    fix=f"a new run can use what comes before it: strands rerun RUN --from {shlex.quote(known.key)}",
+                    f"the input of {row.key} is not the one that the run recorded",
+                    fix=f"a new run can use what comes before it: strands rerun RUN --from {shlex.quote(row.key)}",
                 )
-            self.recorded = known
-        elif known.status == "waiting" and known.digest == digest:
-            self.waiting_since, self.waits_for = known.started_at, known.detail
-        elif known.status == "failed" and known.digest == digest:
-            self.failure = known.detail.get("error")
-        elif known.status == "started" and LOST in known.detail:
-            raise _undecided(known)
-        elif known.status == "started" and self._repeatable:
-            self.begun_with = known.output if known.digest == digest else None
-        elif known.status == "started":
+            self.recorded = row
+        elif row.status == "waiting" and row.digest == digest:
+            self.waiting_since, self.waits_for = row.started_at, row.detail
+        elif row.status == "failed" and row.digest == digest:
+            self.failure = row.detail.get("error")
+        elif row.status == "started" and LOST in row.detail:
+            raise _undecided(row)
+        elif row.status == "started" and self._repeatable:
+            self.begun_with = row.output if row.digest == digest else None
+        elif row.status == "started":
             # The mark tells this call from one that another process is making now.
-            self._journal.note(dataclasses.replace(known, detail={**known.detail, UNDECIDED: True}))
-            raise _undecided(known)
+            self._journal.note(dataclasses.replace(row, detail={**row.detail, UNDECIDED: True}))
+            raise _undecided(row)
 
     @property
     def paid(self) -> Row | None:
@@ -276,7 +276,7 @@ class _Board:
     waiting: dict[str, WaitingForPerson] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.order = {name: place for place, name in enumerate(self.jobs)}
+        self.order = {name: position for position, name in enumerate(self.jobs)}
         self.missing = {name: set(job.deps) for name, job in self.jobs.items()}
         self.followers = {name: [] for name in self.jobs}
         for name, job in self.jobs.items():

@@ -134,7 +134,7 @@ UNLIMITED = ProviderLimits({})
 
 
 def read_provider_limits(
-    texts: Iterable[str], known: Collection[str], option: str = "--limit"
+    texts: Iterable[str], model_names: Collection[str], option: str = "--limit"
 ) -> dict[str, ProviderLimit]:
     """Return the limits that texts such as `openai=4` (at a time) and `openai=60/m` name.
 
@@ -151,10 +151,10 @@ def read_provider_limits(
         name, mark, value = text.partition("=")
         if not mark or not value:
             raise UsageError(f"{option}: {text!r} is not a limit", fix="write PROVIDER=4, or PROVIDER=60/m")
-        if name not in known:
-            listed = f"it asks: {', '.join(known)}" if known else "it asks no model"
+        if name not in model_names:
+            listed = f"it asks: {', '.join(model_names)}" if model_names else "it asks no model"
             message = f"{option}: the workflow asks no model of a provider '{name}'"
-            raise UsageError(message, fix=suggest(name, known, listed))
+            raise UsageError(message, fix=suggest(name, model_names, listed))
         before = limits.get(name, ProviderLimit())
         if value.isascii() and value.isdigit() and int(value):
             limits[name] = replace(before, at_once=int(value))

@@ -251,7 +251,7 @@ class StepScope:
     def _budgets(self) -> tuple[Budget, ...]:
         own = (*self._run.budgets, *([self.limits.budget] if self.limits.budget is not None else []))
         around = self.outer._budgets if self.outer is not None else ()
-        return (*own, *(budget for budget in around if not any(budget is one for one in own)))
+        return (*own, *(budget for budget in around if not any(budget is own_budget for own_budget in own)))
 
     @property
     def _tallies(self) -> tuple[StepTally, ...]:
@@ -278,8 +278,8 @@ class StepScope:
         """Open one tool call; its number is its position among the requests of the step."""
         if not self._state.positions.get(tool_use_id):
             self.expect_tools([tool_use_id])
-        place = self._state.positions[tool_use_id].popleft()
-        return self.numbered_effect(place, name, effect_input, repeatable=repeatable)
+        position = self._state.positions[tool_use_id].popleft()
+        return self.numbered_effect(position, name, effect_input, repeatable=repeatable)
 
     def numbered_effect(self, number: int, name: str, effect_input: Any, *, repeatable: bool) -> Effect:
         """Open the tool call with this number, and reserve its place in the budgets."""
@@ -371,12 +371,12 @@ class StepScope:
         asked_at = self.now()
         if answer is None:
             self.emit(HumanAsked(self.now(), question.key, question.prompt))
-            asked = with_time_left(question, effect.waiting_since, self.now())
-            answer = await self._fitting_answer(asked)
+            timed_question = with_time_left(question, effect.waiting_since, self.now())
+            answer = await self._fitting_answer(timed_question)
             if answer.outcome == "stays":
                 await effect.start()
-                await effect.wait(detail_of(question) | {STAYS_UNTIL: self.now() + (asked.timeout_s or 0.0)})
-                answer = await answer_or_default(asked, self._run)
+                await effect.wait(detail_of(question) | {STAYS_UNTIL: self.now() + (timed_question.timeout_s or 0.0)})
+                answer = await answer_or_default(timed_question, self._run)
         if answer.outcome == "waiting" and not question.may_wait:
             return Answer("nobody", by="")
         if answer.outcome == "nobody" and effect.waiting_since is not None and question.kind == "approval":

@@ -28,5 +28,5 @@ def misfit(text: str, question: Question) -> str | None:
 
 def stored_question(row: Row) -> Question:
     """Return the question of a row, without its call."""
-    known = {name: value for name, value in row.detail.items() if name in _STORED and value is not None}
-    return Question(**{"key": row.key, "kind": "gate", "prompt": "", **known, "words": tuple(known.get("words", ()))})
+    fields = {name: value for name, value in row.detail.items() if name in _STORED and value is not None}
+    return Question(**{"key": row.key, "kind": "gate", "prompt": "", **fields, "words": tuple(fields.get("words", ()))})

@@ -94,24 +94,24 @@ class ReadableRow(StoredRow):
 def readable_row(columns: Sequence[Any], read_output: Callable[[], Any]) -> Row:
     """Return the row of these columns, as `SqliteJournal` stores them; its output is decoded when it is first read."""
     key, kind, status, digest, attempt, _, _, usage, cost, detail, started_at, ended_at, position = columns
-    found: list[str] = []
-    facts, spent = _facts(detail, found), _usage(usage, found)
+    faults: list[str] = []
+    facts, spent = _facts(detail, faults), _usage(usage, faults)
     values = (
-        key if isinstance(key, str) and key else _lost(found, "key", f"row.{position}"),
-        kind if kind in _KINDS else _lost(found, "kind", "notes"),
-        status if status in _STATUSES else _lost(found, "status", "failed"),
+        key if isinstance(key, str) and key else _lost(faults, "key", f"row.{position}"),
+        kind if kind in _KINDS else _lost(faults, "kind", "notes"),
+        status if status in _STATUSES else _lost(faults, "status", "failed"),
         str(digest),
-        attempt if isinstance(attempt, int) else _lost(found, "attempt", 1),
+        attempt if isinstance(attempt, int) else _lost(faults, "attempt", 1),
         None,
         spent,
-        cost if cost is None or _is_number(cost) else _lost(found, "cost", None),
+        cost if cost is None or _is_number(cost) else _lost(faults, "cost", None),
         # Where it ended is closer than 1970, from which it would have lasted for decades.
-        started_at if _is_time(started_at) else _lost(found, "started_at", ended_at if _is_time(ended_at) else 0.0),
-        ended_at if ended_at is None or _is_time(ended_at) else _lost(found, "ended_at", None),
+        started_at if _is_time(started_at) else _lost(faults, "started_at", ended_at if _is_time(ended_at) else 0.0),
+        ended_at if ended_at is None or _is_time(ended_at) else _lost(faults, "ended_at", None),
         facts,
     )
-    row = ReadableRow(*values, decode=lambda: _output(found, read_output))
-    object.__setattr__(row, "_found", found)
+    row = ReadableRow(*values, decode=lambda: _output(faults, read_output))
+    object.__setattr__(row, "_found", faults)
     return row
 
 
@@ -120,58 +120,58 @@ def damage_of(row: Row) -> str | None:
     return getattr(row, "damage", None)
 
 
-def _output(found: list[str], read: Callable[[], Any]) -> Any:
+def _output(faults: list[str], read: Callable[[], Any]) -> Any:
     try:
         return read()
     except RunRecordError as error:
-        found.append(f"output: {error.__cause__ or error}")
+        faults.append(f"output: {error.__cause__ or error}")
         return None
 
 
-def _facts(text: Any, found: list[str]) -> Mapping[str, Any]:
+def _facts(text: Any, faults: list[str]) -> Mapping[str, Any]:
     if text == "{}":
         return {}
-    facts = _decoded(text, "detail", found)
+    facts = _decoded(text, "detail", faults)
     if not isinstance(facts, dict):
         return {}
     odd = [name for name, value in facts.items() if name in _TYPES and value is not None and not _fits(name, value)]
-    found += [f"detail: {name!r} has another type" for name in sorted(odd)]
+    faults += [f"detail: {name!r} has another type" for name in sorted(odd)]
     return {name: value for name, value in facts.items() if name not in odd} if odd else facts
 
 
 def _fits(name: str, value: Any) -> bool:
     if not isinstance(value, _TYPES[name]):
         return False
-    return type(value) is not list or all(isinstance(one, str) for one in value)
+    return type(value) is not list or all(isinstance(item, str) for item in value)
 
 
-def _usage(text: Any, found: list[str]) -> Usage:
+def _usage(text: Any, faults: list[str]) -> Usage:
     try:
         return read_usage(text)
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
-        return _damaged_usage(text, found)
+        return _damaged_usage(text, faults)
 
 
-def _damaged_usage(text: Any, found: list[str]) -> Usage:
-    values = _decoded(text, "usage", found)
+def _damaged_usage(text: Any, faults: list[str]) -> Usage:
+    values = _decoded(text, "usage", faults)
     try:
         return Usage.from_mapping(values) if isinstance(values, dict) else Usage()
     except (ValueError, TypeError, OverflowError) as error:
-        _lost(found, "usage", None, error)
+        _lost(faults, "usage", None, error)
         return Usage()
 
 
-def _decoded(text: Any, name: str, found: list[str]) -> Any:
+def _decoded(text: Any, name: str, faults: list[str]) -> Any:
     """Return the object that a text is as JSON, or None."""
     try:
         value = json_value(text)
     except (ValueError, TypeError, RecursionError) as error:
-        return _lost(found, name, None, error)
-    return value if isinstance(value, dict) else _lost(found, name, None)
+        return _lost(faults, name, None, error)
+    return value if isinstance(value, dict) else _lost(faults, name, None)
 
 
-def _lost(found: list[str], name: str, instead: Any, error: Exception | None = None) -> Any:
-    found.append(f"{name}: {error or 'it has another type'}")
+def _lost(faults: list[str], name: str, instead: Any, error: Exception | None = None) -> Any:
+    faults.append(f"{name}: {error or 'it has another type'}")
     return instead
 
 

@@ -154,7 +154,7 @@ class StoredRow(Row):
     def __eq__(self, other: object) -> bool:
         """Compare the values of rows, however they were made."""
         return isinstance(other, Row) and all(
-            getattr(self, one.name) == getattr(other, one.name) for one in fields(Row)
+            getattr(self, field_of_row.name) == getattr(other, field_of_row.name) for field_of_row in fields(Row)
         )
 
     __hash__ = None  # type: ignore[assignment]  # as that of a row: details are mappings
@@ -184,9 +184,9 @@ def in_order_of_request(rows: Iterable[Row]) -> list[Row]:
     depth = 0
     while steps := _calls_by_step(ordered, depth):
         for places in steps.values():
-            calls = [ordered[place] for place in sorted(places, key=places.__getitem__)]
-            for place, row in zip(places, calls, strict=True):
-                ordered[place] = row
+            calls = [ordered[position] for position in sorted(places, key=places.__getitem__)]
+            for position, row in zip(places, calls, strict=True):
+                ordered[position] = row
         depth += 1
     return ordered
 
@@ -194,10 +194,10 @@ def in_order_of_request(rows: Iterable[Row]) -> list[Row]:
 def _calls_by_step(rows: list[Row], depth: int) -> dict[str, dict[int, int]]:
     """Return the index and the number of each tool call by its step; `depth` counts calls within calls."""
     steps: dict[str, dict[int, int]] = {}
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         matches = list(_CALL.finditer(row.key))[depth : depth + 1]
         for match in matches:
-            steps.setdefault(row.key[: match.start()], {})[place] = int(match[1])
+            steps.setdefault(row.key[: match.start()], {})[position] = int(match[1])
     return steps
 
 
@@ -306,7 +306,7 @@ class Answer:
             "is_typed": self.is_typed or None,
             "grants": self.grants or None,
         }
-        present = {name: one for name, one in further.items() if one is not None}
+        present = {name: value for name, value in further.items() if value is not None}
         return {"text": self.text, "by": self.by, **present}
 
 
@@ -341,8 +341,8 @@ def keeps_texts(row: Row) -> bool:
 
 def written_of(row: Row) -> list[Mapping[str, Any]]:
     """Return the `path`, `digest` and `size` of each written file; damaged entries are left out."""
-    found = row.detail[WRITTEN] if keeps_texts(row) else row.output
-    return [one for one in found if _is_artifact(one)] if isinstance(found, list) else []
+    artifacts = row.detail[WRITTEN] if keeps_texts(row) else row.output
+    return [artifact for artifact in artifacts if _is_artifact(artifact)] if isinstance(artifacts, list) else []
 
 
 def texts_of(row: Row) -> Sequence[tuple[str, str]]:

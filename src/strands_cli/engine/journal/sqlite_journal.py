@@ -224,16 +224,16 @@ class SqliteJournal:
             raise RunRecordError(f"the journal in {directory} is empty", fix=fix)
         with _released_on_failure(directory, hold=hold) as (stack, lock):
             connection = _connect(directory, stack, read_only=not hold)
-            (found,) = connection.execute("PRAGMA user_version").fetchone()
-            if found == FORMAT:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == FORMAT:
                 connection.execute("SELECT (SELECT count(*) FROM facts), (SELECT max(position) FROM effects)")
-            elif found == 0:
+            elif version == 0:
                 if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
                     raise RunRecordError(f"the journal in {directory} is empty", fix=fix)
                 raise sqlite3.DatabaseError("it is not a journal")
             else:
                 raise RunRecordError(
-                    f"the journal in {directory} has format {found}; this version reads format {FORMAT}",
+                    f"the journal in {directory} has format {version}; this version reads format {FORMAT}",
                     fix="use the version of strands-cli that wrote it, or start a new run",
                 )
         return cls(directory, connection, lock)
@@ -244,8 +244,8 @@ class SqliteJournal:
             return self._newest[key]
         if self._kinds is not None and key not in self._kinds:
             return None
-        found = self._ahead.pop(key, None) or self._read_ahead(key)
-        return self._read_row(found) if found else None
+        columns = self._ahead.pop(key, None) or self._read_ahead(key)
+        return self._read_row(columns) if columns else None
 
     def tolerant(self) -> SqliteJournal:
         """Return it for those who only look: its rows have their readable parts, and `damage_of` tells the rest."""
@@ -261,25 +261,25 @@ class SqliteJournal:
         """
         was_read = self._lock is not None and not self._ahead
         self._ahead_at_once = min(2 * self._ahead_at_once, ROWS_AT_ONCE) if was_read else 1
-        found = self._query(_ROW_AND_NEXT, key, key, self._ahead_at_once)
-        self._ahead = {columns[0]: columns for columns in found}
+        rows = self._query(_ROW_AND_NEXT, key, key, self._ahead_at_once)
+        self._ahead = {columns[0]: columns for columns in rows}
         return self._ahead.pop(key, None)
 
     def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
         """Yield rows in the order in which their effects first started; with `below` those whose keys are below it."""
         self._flush()
-        known = self._kinds
-        if known is not None and (not known or (kind is not None and kind not in known.values())):
+        kinds = self._kinds
+        if kinds is not None and (not kinds or (kind is not None and kind not in kinds.values())):
             return
         if below:
-            found = self._query(_ROWS_BELOW, f"{below}/", f"{below}0", kind, kind)
-            yield from self._read_lazily(found)
+            rows = self._query(_ROWS_BELOW, f"{below}/", f"{below}0", kind, kind)
+            yield from self._read_lazily(rows)
             return
         position = 0
         # In parts: a long run's journal need not fit into memory, and the first row is there at once.
-        while found := self._query(_ROWS_AFTER, position, kind, kind, ROWS_AT_ONCE):
-            yield from self._read_lazily(found)
-            position = found[-1][-1]
+        while rows := self._query(_ROWS_AFTER, position, kind, kind, ROWS_AT_ONCE):
+            yield from self._read_lazily(rows)
+            position = rows[-1][-1]
 
     def is_held(self) -> bool:
         """Return whether a process works on the run now; this one too."""
@@ -308,9 +308,9 @@ class SqliteJournal:
 
     def get(self, name: str) -> Any:
         """Return one fact about the run, or None."""
-        found = self._query("SELECT value FROM facts WHERE name = ?", name)
+        rows = self._query("SELECT value FROM facts WHERE name = ?", name)
         with StorageErrors(self.directory):
-            return json_value(found[0][0]) if found else None
+            return json_value(rows[0][0]) if rows else None
 
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
@@ -378,8 +378,8 @@ class SqliteJournal:
 
     def _columns(self, row: Row, text: str, detail: str) -> tuple[Any, ...]:
         output, output_file = (None, None) if row.output is None else self._store_output(text)
-        known = (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file)
-        return (*known, usage_text(row.usage), row.cost, detail, row.started_at, row.ended_at)
+        values = (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file)
+        return (*values, usage_text(row.usage), row.cost, detail, row.started_at, row.ended_at)
 
     def _store_output(self, text: str) -> tuple[str | None, str | None]:
         """Return the output as text, or the name of the file for a large one."""
@@ -403,18 +403,18 @@ class SqliteJournal:
             raise
         return None, name
 
-    def _read_row(self, found: Sequence[Any]) -> Row:
+    def _read_row(self, columns: Sequence[Any]) -> Row:
         """Return a row with its output."""
         with StorageErrors(self.directory):
             return row_of(
-                found, functools.partial(self._read_output, found[5], found[6]), is_tolerant=self._is_tolerant
+                columns, functools.partial(self._read_output, columns[5], columns[6]), is_tolerant=self._is_tolerant
             )
 
-    def _read_lazily(self, found: Sequence[Sequence[Any]]) -> Iterator[Row]:
+    def _read_lazily(self, rows: Sequence[Sequence[Any]]) -> Iterator[Row]:
         """Yield rows whose output is decoded when it is first read."""
         is_tolerant = self._is_tolerant
         with StorageErrors(self.directory):
-            for columns in found:
+            for columns in rows:
                 read = functools.partial(self._read_output, columns[5], columns[6])
                 yield row_of(columns, read, is_tolerant=is_tolerant, is_lazy=True)
 

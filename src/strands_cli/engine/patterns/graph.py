@@ -185,14 +185,14 @@ class _Walk:
     def _add(self, node: str, result: StepResult) -> None:
         self.last = node
         fields = {name: getattr(result, name) for name in ("response", "output", "agent", "status")}
-        seen = {**fields, "iteration": self.visits[node]}
+        node_result = {**fields, "iteration": self.visits[node]}
         if self._run.step_inputs.conversations.has_one(self._config.nodes[node]):
             self.finished = (*self.finished, self._key(node))
         if isinstance(self._config.nodes[node], GateStep):
-            seen["approved"] = result.approved
+            node_result["approved"] = result.approved
         self.names = {
             **self.names,
-            "nodes": _with(self.names["nodes"], node, with_unshown(seen, result)),
+            "nodes": _with(self.names["nodes"], node, with_unshown(node_result, result)),
             "last_response": result.response,
         }
         if isinstance(self._config.nodes[node], GateStep):

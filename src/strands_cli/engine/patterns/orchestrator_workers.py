@@ -64,8 +64,8 @@ async def _hand_out(
     subtasks = [*names["subtasks"], *tasks]
     _require_few(len(subtasks), key, config.orchestrator.limits)
     rounds = number if tasks else names["round_count"]
-    found = {"orchestrator_response": answer.response, "subtasks": subtasks, "round_count": rounds}
-    return tasks, {**names, **found, **run.unless_inputs(task_count=len(subtasks))}
+    round_names = {"orchestrator_response": answer.response, "subtasks": subtasks, "round_count": rounds}
+    return tasks, {**names, **round_names, **run.unless_inputs(task_count=len(subtasks))}
 
 
 def _require_few(number: int, key: str, limits: OrchestratorLimits) -> None:
@@ -90,14 +90,14 @@ async def _work(
     def keep(name: str, outcome: Outcome) -> None:
         done[name] = outcome.value
 
-    jobs = [(str(n), Job(partial(perform, n, one["task"]))) for n, one in enumerate(tasks, first)]
+    jobs = [(str(n), Job(partial(perform, n, task_entry["task"]))) for n, task_entry in enumerate(tasks, first)]
     width = config.orchestrator.limits.max_workers or len(jobs)
     for start in range(0, len(jobs), width):
         await run.jobs(dict(jobs[start : start + width]), keep)
     workers = [
         with_unshown(
             {
-                "task": one["task"],
+                "task": task_entry["task"],
                 "response": done[str(n)].response,
                 "output": done[str(n)].output,
                 "agent": template.agent,
@@ -106,7 +106,7 @@ async def _work(
             },
             done[str(n)],
         )
-        for n, one in enumerate(tasks, first)
+        for n, task_entry in enumerate(tasks, first)
     ]
     joined = [*names["workers"], *workers]
     counts = {"num_workers": len(joined), **run.unless_inputs(worker_count=len(joined))}

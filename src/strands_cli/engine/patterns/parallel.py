@@ -21,8 +21,8 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
 
     async def perform(branch: Branch) -> dict[str, Any]:
         keep_failure = branch.on_error == "continue"
-        place = f"branches.{branch.id}.steps"
-        steps = (await run.sequence(place, branch.steps, keep_failure=keep_failure, apart=True))["steps"]
+        prefix = f"branches.{branch.id}.steps"
+        steps = (await run.sequence(prefix, branch.steps, keep_failure=keep_failure, apart=True))["steps"]
         status = "completed" if steps[-1].status == "failed" else steps[-1].status
         names = {"response": steps[-1].response, "output": steps[-1].output, "status": status, "steps": steps}
         return with_unshown(names, steps[-1])

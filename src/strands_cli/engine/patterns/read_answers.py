@@ -48,14 +48,14 @@ def as_tasks(answer: Any) -> Any:
         if len(lists) != 1:
             return answer
         answer = lists[0]
-    return [_task(one) for one in answer] if isinstance(answer, list) else answer
+    return [_task(task) for task in answer] if isinstance(answer, list) else answer
 
 
-def _task(one: Any) -> Any:
-    if isinstance(one, str):
-        return {"task": one}
-    if not isinstance(one, Mapping) or "task" in one or not isinstance(one.get("description"), str):
-        return one
-    context = one.get("context") or ""
+def _task(task: Any) -> Any:
+    if isinstance(task, str):
+        return {"task": task}
+    if not isinstance(task, Mapping) or "task" in task or not isinstance(task.get("description"), str):
+        return task
+    context = task.get("context") or ""
     written = context if isinstance(context, str) else json.dumps(context, ensure_ascii=False)
-    return {**one, "task": "\n\nContext: ".join(filter(None, (one["description"], written)))}
+    return {**task, "task": "\n\nContext: ".join(filter(None, (task["description"], written)))}

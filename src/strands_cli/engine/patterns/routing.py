@@ -42,8 +42,8 @@ async def _reviewed(run: Run, review: GateStep, config: RoutingConfig, names: di
 
 async def choose(run: Run, config: RoutingConfig) -> tuple[str, str]:
     """Ask the router until it names a route, `max_retries` times more; then take `default`; then fail."""
-    router, known = config.router, ", ".join(config.routes)
-    route = {"type": "string", "description": f"One of: {known}"}
+    router, route_names = config.router, ", ".join(config.routes)
+    route = {"type": "string", "description": f"One of: {route_names}"}
     schema = ReadSchema({"type": "object", "properties": {"route": route}, "required": ["route"]})
     question = question_to(router, run.plan.agents[router.agent].prompt)
     step, response = router, ""
@@ -61,11 +61,11 @@ async def choose(run: Run, config: RoutingConfig) -> tuple[str, str]:
             response = answer.response
             if answer.output["route"] in config.routes:
                 return answer.output["route"], answer.response
-        text = f"{question}\n\nYour last answer named no route. The routes are: {known}."
+        text = f"{question}\n\nYour last answer named no route. The routes are: {route_names}."
         step = router.model_copy(update={"input": text})
     if config.default is not None:
         return config.default, response
     raise RunFailed(
         f"the router named no route in {router.max_retries + 1} tries; its answer was: {response}",
-        fix=f"the routes are: {known}; give the pattern a `default`, or name them in the router's prompt",
+        fix=f"the routes are: {route_names}; give the pattern a `default`, or name them in the router's prompt",
     )

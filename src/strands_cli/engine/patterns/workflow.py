@@ -20,7 +20,7 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     """Run every task once; each sees the tasks it depends on, directly or not, as `tasks.<id>`."""
     tasks = {task.id: task for task in config.tasks}
     deps = {task.id: task.deps for task in config.tasks}
-    places = {name: place for place, name in enumerate(tasks)}
+    places = {name: position for position, name in enumerate(tasks)}
     waits_for = _numbers_before(deps)
     done: dict[str, StepResult] = {}
 
@@ -52,7 +52,7 @@ def _numbers_before(deps: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, i
         for other in before:
             then[other].append(name)
     counts = {name: before.bit_count() for name, before in leading_to_each(then)}
-    return {name: (counts[name], place) for place, name in enumerate(deps)}
+    return {name: (counts[name], position) for position, name in enumerate(deps)}
 
 
 def names_for(
@@ -63,8 +63,8 @@ def names_for(
     done: Mapping[str, StepResult],
 ) -> dict[str, Any]:
     """Return the names for a task's templates: only those it waits for, whichever other tasks are faster."""
-    seen = {name: done[name] for name in sorted(reached(task.id, deps), key=places.__getitem__)}
-    return {**gate_answer((tasks[name] for name in seen), seen), "tasks": seen}
+    results_before = {name: done[name] for name in sorted(reached(task.id, deps), key=places.__getitem__)}
+    return {**gate_answer((tasks[name] for name in results_before), results_before), "tasks": results_before}
 
 
 def gate_answer(tasks: Iterable[Task], done: Mapping[str, StepResult]) -> dict[str, Any]:

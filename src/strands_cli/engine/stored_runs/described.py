@@ -23,7 +23,7 @@ LAST = "last"
 _MOMENT = 16
 
 
-def named_run(name: str, known: Collection[str], place: StorePlace, newest: Callable[[], list[str]]) -> str:
+def named_run(name: str, run_ids: Collection[str], place: StorePlace, newest: Callable[[], list[str]]) -> str:
     """Return the id that a name means: an id, the start of one, or `last`.
 
     Args:
@@ -34,9 +34,9 @@ def named_run(name: str, known: Collection[str], place: StorePlace, newest: Call
         RunRecordError: No run has this name, or several have it.
     """
     # Only names that exist are accepted, so that none can lead out of a directory.
-    if name in known:
+    if name in run_ids:
         return name
-    meant = newest() if name == LAST else [run for run in known if name and run.startswith(name)]
+    meant = newest() if name == LAST else [run for run in run_ids if name and run.startswith(name)]
     if len(meant) > 1:  # the start of the id of a whole is that of its parts too, and means the whole
         meant = [run for run in meant if whole_of(run) is None] or meant
     if len(meant) == 1:
@@ -44,11 +44,11 @@ def named_run(name: str, known: Collection[str], place: StorePlace, newest: Call
     if meant:
         several = f"they are: {first_of(sorted(meant, reverse=True), 5)}"
         raise RunRecordError(f"the ids of {len(meant)} runs in {place} start with {name!r}", fix=several)
-    if not known:
+    if not run_ids:
         raise RunRecordError(f"there are no runs in {place}", fix="name another place with --runs-dir or --store")
     otherwise = "see `strands runs list`, or name another place with --runs-dir or --store"
     # Ids of other moments are alike too: a person who answers a run must not be led to another one.
-    alike = [run for run in known if run[:_MOMENT] == name[:_MOMENT] or run[_MOMENT:] == name[_MOMENT:]]
+    alike = [run for run in run_ids if run[:_MOMENT] == name[:_MOMENT] or run[_MOMENT:] == name[_MOMENT:]]
     fix = suggest(name, [LAST, *alike], otherwise)
     raise RunRecordError(f"there is no run {name!r} in {place}", fix=fix)
 

@@ -61,12 +61,12 @@ class FolderChanges:
         """
         files, newest = self._files()
         now = time.time_ns()
-        found = files, now if now - newest < _STEP_NS else 0
+        state = files, now if now - newest < _STEP_NS else 0
         # A process that begins to work on a run writes at once; a killed one writes nothing.
-        if found != self._seen or self._is_worked_on:
+        if state != self._seen or self._is_worked_on:
             self._is_worked_on = is_run_held(self._directory, wait_s=0)
-        self._seen = found
-        return *found, self._is_worked_on
+        self._seen = state
+        return *state, self._is_worked_on
 
     def _files(self) -> tuple[tuple[object, ...], int]:
         """Return a value that tells states of the journal's files apart, and the time of the newest."""
@@ -81,7 +81,9 @@ class FolderChanges:
             log = (self._directory / f"{DATABASE}-wal").stat()
         except OSError:  # there is one only while a process has the journal open
             log = None
-        states = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (database, log) if one]
+        states = [
+            (file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns) for file_stat in (database, log) if file_stat
+        ]
         return tuple(states), max(written for _, _, written in states)
 
 
@@ -139,10 +141,10 @@ class RunIndex:
     def find(self, name: str) -> StoredRun | None:
         """Return an ended run of the index, or None: its journal must be read."""
         self._gone.discard(name)
-        found = self._known.get(name)
+        indexed = self._known.get(name)
         now = _journal_at(f"{self._runs_dir}/{name}")
-        if found is not None and now == found[1] and found[5] in ENDED:
-            return StoredRun(name, str(self._runs_dir / name), *found[2:])
+        if indexed is not None and now == indexed[1] and indexed[5] in ENDED:
+            return StoredRun(name, str(self._runs_dir / name), *indexed[2:])
         if now is not None:
             self._seen[name] = now
         return None
@@ -188,10 +190,10 @@ def _journal_at(directory: str) -> str | None:
     if os.path.exists(f"{path}-wal"):  # noqa: PTH110 - a path object for each of thousands of runs costs more
         return None
     try:
-        found = os.stat(path)  # noqa: PTH116
+        file_stat = os.stat(path)  # noqa: PTH116
     except OSError:
         return None
-    return f"{found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_size}"
+    return f"{file_stat.st_ino} {file_stat.st_mtime_ns} {file_stat.st_ctime_ns} {file_stat.st_size}"
 
 
 @contextlib.contextmanager
@@ -201,8 +203,8 @@ def _opened(runs_dir: Path, mode: str) -> Iterator[sqlite3.Connection]:
     if mode == "rwc":
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+    file_stat = path.lstat()
+    if not stat.S_ISREG(file_stat.st_mode) or (hasattr(os, "geteuid") and file_stat.st_uid != os.geteuid()):
         raise ValueError(f"{path} is not a file of this user")
     address = f"{path.absolute().as_uri()}?mode={'ro' if mode == 'ro' else 'rw'}"
     with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_WAIT_S)) as connection:
@@ -232,9 +234,9 @@ class FolderStore:
         ids = self._ids()
         return named_run(name, ids, self.place, lambda: self._newest(ids))
 
-    def _newest(self, known: Collection[str]) -> list[str]:
+    def _newest(self, run_ids: Collection[str]) -> list[str]:
         """Return the id of the newest run; of those whose ids tell seconds apart only the latest are opened."""
-        candidates = newest_ids(known)
+        candidates = newest_ids(run_ids)
         if len(candidates) < 2:
             return list(candidates)
         return [max((self.read(run) for run in candidates), key=lambda run: (run.started_at, run.id)).id]

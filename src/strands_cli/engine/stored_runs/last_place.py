@@ -53,6 +53,6 @@ def worked_on(journal: StoredJournal) -> WorkedOn | None:
     Raises:
         AttributeError: The fact is damaged.
     """
-    found: Mapping[str, Any] = journal.get("worked_on") or {}
-    host, folder, worker = (str(found.get(name) or "") for name in ("host", "folder", "worker"))
+    facts: Mapping[str, Any] = journal.get("worked_on") or {}
+    host, folder, worker = (str(facts.get(name) or "") for name in ("host", "folder", "worker"))
     return WorkedOn(host, folder, worker) if host and folder else None

@@ -80,8 +80,8 @@ def _no_opener(place: StorePlace, points: list[str]) -> NotEquipped | UsageError
     distribution = OURS[STORES].get(place.scheme)
     if distribution is not None:
         return NotEquipped(f"no plugin for the store {place} is installed", fix=f"pip install {distribution}")
-    known = [*points, *OURS[STORES]]
-    fix = suggest(place.scheme, known, "write postgresql://USER@HOST/DATABASE, or name a directory with --runs-dir")
+    schemes = [*points, *OURS[STORES]]
+    fix = suggest(place.scheme, schemes, "write postgresql://USER@HOST/DATABASE, or name a directory with --runs-dir")
     return UsageError(f"no store has addresses such as {place}", fix=fix)
 
 
@@ -92,8 +92,8 @@ def _whole_address(address: str) -> str:
     from strands_cli.parts.named_parts import read_any_secret
     from strands_cli.secrets.secret_sources import SecretFault, SecretReference
 
-    while (found := secret_reference(address)) is not None:
-        text, source, name = found
+    while (secret := secret_reference(address)) is not None:
+        text, source, name = secret
         if source not in SOURCES:
             path, _, key = name.partition("#")
         else:

@@ -72,10 +72,10 @@ async def while_held(journal: StoredJournal, work: Coroutine[Any, Any, Result]) 
         HoldLost: It was cancelled for that reason.
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-    asked = asyncio.Event()
+    stop_asked = asyncio.Event()
 
     def stop() -> None:
-        asked.set()
+        stop_asked.set()
         task.cancel()
 
     def ask() -> None:
@@ -85,7 +85,7 @@ async def while_held(journal: StoredJournal, work: Coroutine[Any, Any, Result]) 
     try:
         return await task
     except asyncio.CancelledError:
-        if not asked.is_set():
+        if not stop_asked.is_set():
             raise
         raise await _reason(journal) from None
 
@@ -139,7 +139,7 @@ def owner_name(journal: StoredJournal) -> str | None:
     return None if name is None or journal.get("status") in _ENDED else str(name)
 
 
-def run_owner(name: str, wanted: str | None = None) -> RunOwner:
+def run_owner(name: str, user: str | None = None) -> RunOwner:
     """Return the owner of a name that a journal has.
 
     Args:
@@ -156,8 +156,8 @@ def run_owner(name: str, wanted: str | None = None) -> RunOwner:
     if part is None:
         distribution = OURS[OWNERS].get(name)
         install = install_of(distribution) if distribution is not None else "install the distribution that has it"
-        if wanted is not None:
-            raise NotEquipped(f"{wanted} comes with {distribution or name}", fix=install)
+        if user is not None:
+            raise NotEquipped(f"{user} comes with {distribution or name}", fix=install)
         message = printable(f"the run belongs to {name!r}, which is not installed here")
         raise NotEquipped(message, fix=f"{install}; or continue the run in this terminal: --here")
     return cast("RunOwner", imported_with_methods(part, RunOwner))

@@ -131,8 +131,8 @@ class EffectSummary:
     @property
     def agent(self) -> str | None:
         """The agent of a finished step."""
-        found = self._output.get("agent") if self.row.kind == "step" else None
-        return found if isinstance(found, str) else None
+        agent = self._output.get("agent") if self.row.kind == "step" else None
+        return agent if isinstance(agent, str) else None
 
     @property
     def calls(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
@@ -213,8 +213,10 @@ class RunSummary:
     @property
     def unknown_ends(self) -> Mapping[str, int]:
         """How many answers of models ended with an unknown reason, by the reason."""
-        found = (effect.row.detail.get(UNKNOWN_END_OF_ROW) for effect in self.effects if effect.row.kind == "model")
-        return Counter(str(one) for one in found if one)
+        unknown_reasons = (
+            effect.row.detail.get(UNKNOWN_END_OF_ROW) for effect in self.effects if effect.row.kind == "model"
+        )
+        return Counter(str(reason) for reason in unknown_reasons if reason)
 
     @property
     def cut_off(self) -> int:
@@ -250,7 +252,7 @@ def summary_of(journal: StoredJournal) -> RunSummary:
 
 def _later_facts(journal: StoredJournal) -> dict[str, Any]:
     """Return the facts of a run that are shown as given."""
-    origin, corrections, given = (journal.get(name) for name in ("rerun_of", "corrections", "given"))
+    origin, corrections, python_tools = (journal.get(name) for name in ("rerun_of", "corrections", "given"))
     refusals = (journal.get("refusals") or {}) if journal.get("status") == "queued" else {}
     try:
         redactor = stored_redactor(journal)
@@ -258,10 +260,10 @@ def _later_facts(journal: StoredJournal) -> dict[str, Any]:
             "inputs": redactor.json(journal.get("inputs")),
             "origin": {name: str(origin[name]) for name in ("run", "from")} if origin else None,
             "corrections": [[str(name) for name in changed] for changed in corrections or ()],
-            "python_tools": {name: str(place) for name, place in (given or {}).items()},
+            "python_tools": {name: str(location) for name, location in (python_tools or {}).items()},
             "workflow_text": str(redactor.json(journal.get("text") or "")),
             "worked_on": worked_on(journal),
-            "refusals": {name: str(redactor.json(one["reason"])) for name, one in refusals.items()},
+            "refusals": {name: str(redactor.json(refusal["reason"])) for name, refusal in refusals.items()},
             "verdict": Verdict(**verdict) if (verdict := journal.get("verdict")) else None,
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -118,8 +118,8 @@ def cut_off_call(journal: Journal, key: str) -> Row:
 
 
 def _among(key: str, cut_off: list[str]) -> str | None:
-    known = f"these wait for a decision: {', '.join(cut_off)}" if cut_off else "no call of the run waits for a decision"
-    return suggest(key, cut_off, known)
+    hint = f"these wait for a decision: {', '.join(cut_off)}" if cut_off else "no call of the run waits for a decision"
+    return suggest(key, cut_off, hint)
 
 
 async def redo_call(journal: Journal, call: Row) -> None:
@@ -172,12 +172,12 @@ async def decide_calls(journal: Journal, clock: Clock, decisions: Mapping[str, t
     """
     calls, given_up = open_decisions(journal), []
     for call in calls:
-        what, *given = decisions.get(tool_of(call.key), ("",))
-        if what == "redo":
+        decision, *details = decisions.get(tool_of(call.key), ("",))
+        if decision == "redo":
             await redo_call(journal, call)
-        elif what == "skip":
-            await skip_call(journal, clock, call, *given)
-        elif what == "fail":
+        elif decision == "skip":
+            await skip_call(journal, clock, call, *details)
+        elif decision == "fail":
             given_up.append(call)
     if given_up:
         give_up(journal, clock, given_up)
@@ -202,7 +202,7 @@ def rows_before(journal: Journal, key: str, steps: Collection[str] = ()) -> list
         UsageError: The run does not have the key.
     """
     rows = in_order_of_request(journal.rows())
-    places = [place for place, row in enumerate(rows) if row.key == key]
+    places = [position for position, row in enumerate(rows) if row.key == key]
     if not places and key.partition("#")[0] in steps:
         places = [len(rows)]
     if not places:
@@ -243,10 +243,10 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
         # The key of a call also names the question about it.
         if key in (row.key, row.key.rpartition("/")[0]):
             return row
-    known = journal.row(key) or journal.row(f"{key}/approval")
-    if known is not None and known.kind == "human" and known.status == "done":
-        answer = known.output.get("text") or "rejected"
-        message = f"{key} has been answered by {known.output.get('by')}: {answer}"
+    answered_row = journal.row(key) or journal.row(f"{key}/approval")
+    if answered_row is not None and answered_row.kind == "human" and answered_row.status == "done":
+        answer = answered_row.output.get("text") or "rejected"
+        message = f"{key} has been answered by {answered_row.output.get('by')}: {answer}"
         raise UsageError(message, fix=f"an answer cannot be changed; {_instead(journal)}")
     fix = suggest(key, [row.key for row in waiting], listed if waiting else f"no question waits; {_instead(journal)}")
     raise UsageError(f"{key} is not a question that waits", fix=fix)
@@ -312,11 +312,11 @@ def natural_answer(question: Row) -> str | None:
         return "yes"
     if question.detail.get("kind") == "interrupt":  # only the tool knows the meaning of a yes there
         return None
-    asked = stored_question(question)
-    known = [word for word in asked.words if is_approval(word)]
-    if not known and not all(word.strip().lower() in REFUSALS for word in asked.words):
+    stored = stored_question(question)
+    approving_words = [word for word in stored.words if is_approval(word)]
+    if not approving_words and not all(word.strip().lower() in REFUSALS for word in stored.words):
         return None  # the workflow would take an approval for another answer than it waits for
-    return next((word for word in known or APPROVALS if misfit(word, asked) is None), None)
+    return next((word for word in approving_words or APPROVALS if misfit(word, stored) is None), None)
 
 
 def approving_text(question: Row, answer: str | None) -> str:
@@ -328,29 +328,31 @@ def approving_text(question: Row, answer: str | None) -> str:
     if question.detail.get("kind") == "approval" and answer not in (None, "yes", "y"):
         raise UsageError(f"{question.key} asks for a yes or a no", fix="use `strands reject` for a no")
     text = natural_answer(question) if answer is None or question.detail.get("kind") == "approval" else answer
-    asked = stored_question(question)
+    stored = stored_question(question)
     if text is None:
         raise UsageError(
-            f"{question.key} needs {_needed(asked)}", fix="\n      ".join(_lines_of(question)[1:-1]).strip()
+            f"{question.key} needs {_needed(stored)}", fix="\n      ".join(_lines_of(question)[1:-1]).strip()
         )
-    if asked.kind != "approval" and (problem := misfit(text, asked)) is not None:
+    if stored.kind != "approval" and (problem := misfit(text, stored)) is not None:
         raise UsageError(f"the answer to {question.key}: {problem}", fix="pass --answer with one that does")
     return text
 
 
 def unknown_answer(question: Row, text: str) -> str | None:
     """Return a note on an answer that the workflow accepts but compares with no word, or None."""
-    asked = stored_question(question)
-    if not asked.words or asked.only_words or meant_word(text, (*asked.words, asked.default or "")) is not None:
+    stored = stored_question(question)
+    if not stored.words or stored.only_words or meant_word(text, (*stored.words, stored.default or "")) is not None:
         return None
-    return f"none of {joined(asked.words)}: the workflow gets {text!r} as it is"
+    return f"none of {joined(stored.words)}: the workflow gets {text!r} as it is"
 
 
-def _needed(asked: Question) -> str:
-    if asked.words:
-        return f"one of the answers that the workflow knows: {joined(asked.words)}"
+def _needed(question: Question) -> str:
+    if question.words:
+        return f"one of the answers that the workflow knows: {joined(question.words)}"
     return (
-        "a text, which the tool gets as it is" if asked.pattern is None else f"an answer that matches {asked.pattern}"
+        "a text, which the tool gets as it is"
+        if question.pattern is None
+        else f"an answer that matches {question.pattern}"
     )
 
 
@@ -372,8 +374,8 @@ async def give_answer(
     output = answer.stored()
     await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))
     if journal.get("status") == "waiting":  # lists of runs must not name an answered question
-        asked = ((row.key, str(row.detail.get("prompt", ""))) for row in open_questions(journal))
-        left = [WaitingForPerson.for_answer(*one).message for one in asked]
+        questions = ((row.key, str(row.detail.get("prompt", ""))) for row in open_questions(journal))
+        left = [WaitingForPerson.for_answer(*question_and_prompt).message for question_and_prompt in questions]
         journal.put(reason="; ".join(left) or ANSWERED)
 
 

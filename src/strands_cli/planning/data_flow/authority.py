@@ -63,14 +63,14 @@ class Use:
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON of `plan`, `explain` and `validate`."""
         to = None if self.to is None else list(self.to)
-        place = self.place if self.is_elsewhere else None
-        return {"kind": self.kind, "what": self.what, "by": self.by, "to": to, "asks": self.asks, "place": place}
+        real_place = self.place if self.is_elsewhere else None
+        return {"kind": self.kind, "what": self.what, "by": self.by, "to": to, "asks": self.asks, "place": real_place}
 
 
 def uses_in(plan: Plan) -> tuple[Use, ...]:
     """Return the uses that a workflow names, without the workflows among its tools."""
     spec, getting = plan.spec, [*_getting(plan.spec), *_models_getting(plan)]
-    found = [
+    uses = [
         *(_of_secret(secret, getting, plan) for secret in spec.env.secrets),
         *(_of_path("folder", path, f"the mount {name}", plan, exact=path) for name, path in spec.env.mounts.items()),
         *(use for server in spec.tools.mcp for use in _of_server(server, plan)),
@@ -82,7 +82,7 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
         *_of_runtime(plan),
         *_of_notes(plan),
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(uses))
 
 
 def may_use(spec: WorkflowSpec) -> bool:
@@ -106,10 +106,10 @@ def entries_of(spec: WorkflowSpec) -> Iterator[tuple[str, ToolEntry]]:
             yield f"{pointer}/{index}", entry
 
 
-def is_outside(place: str, folder: Path) -> bool:
+def is_outside(path: str, folder: Path) -> bool:
     """Return whether a path without links is not in a folder."""
     try:
-        return Path(os.path.relpath(place, os.path.realpath(folder))).parts[:1] == (os.pardir,)
+        return Path(os.path.relpath(path, os.path.realpath(folder))).parts[:1] == (os.pardir,)
     except ValueError:  # on another drive of Windows
         return True
 
@@ -173,11 +173,11 @@ def _of_secret(secret: Secret, getting: list[tuple[str, tuple[str, ...]]], plan:
 
 def _of_path(kind: Kind, path: str, by: str, plan: Plan, *, exact: str = "") -> Use:
     """Return the use of a path: a person is asked about one outside of the folder and of the working directory."""
-    place = plan.places.get(path) or place_of(plan.base_dir, path)
-    asks = bool(exact) and all(is_outside(place, inside) for inside in (plan.base_dir, Path.cwd()))
+    real_path = plan.places.get(path) or place_of(plan.base_dir, path)
+    asks = bool(exact) and all(is_outside(real_path, inside) for inside in (plan.base_dir, Path.cwd()))
     folder = plan.project if path in plan.places else plan.base_dir
     plain = os.path.normpath(os.path.realpath(folder) / Path(path))
-    return Use(kind, path, by, asks=asks, exact=exact, place=place, is_elsewhere=place != plain)
+    return Use(kind, path, by, asks=asks, exact=exact, place=real_path, is_elsewhere=real_path != plain)
 
 
 def _first_word(command: str) -> str:
@@ -190,8 +190,8 @@ def _first_word(command: str) -> str:
 def _found_program(name: str, folder: Path, path: str | None = None) -> str:
     """Return the file that starts for a program, without links; empty if there is none."""
     named = os.path.join(folder, name) if os.sep in name else name  # noqa: PTH118 - a program's name
-    found = shutil.which(named, path=path) if name else None
-    return os.path.realpath(found) if found else ""
+    program = shutil.which(named, path=path) if name else None
+    return os.path.realpath(program) if program else ""
 
 
 def _of_server(server: McpServer, plan: Plan) -> Iterator[Use]:
@@ -206,8 +206,8 @@ def _of_server(server: McpServer, plan: Plan) -> Iterator[Use]:
     variables = f" (with the variables {', '.join(server.env)})" if server.env else ""
     folder = plan.spec.folder_of_servers(plan.base_dir)
     program = _found_program(server.command or "", folder, server.env.get("PATH"))
-    what = reached_by(server) + variables
-    yield Use("program", what, by, asks=True, exact=exact, place=program, is_elsewhere=bool(program))
+    command = reached_by(server) + variables
+    yield Use("program", command, by, asks=True, exact=exact, place=program, is_elsewhere=bool(program))
 
 
 def _of_config(entry: ToolEntry, plan: Plan) -> Iterator[Use]:

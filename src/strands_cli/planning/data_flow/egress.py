@@ -86,12 +86,12 @@ def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str
 
 def _meant_for_grpc(written: str | None, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the variables of the environment with gRPC, and the remedy; the file's address is checked with the file."""
-    name, address = next(((one, environ[one]) for one in _ENDPOINTS if environ.get(one)), ("", ""))
+    name, address = next(((variable, environ[variable]) for variable in _ENDPOINTS if environ.get(variable)), ("", ""))
     meant = address_for_http(address)
     if written is None and meant:
         yield f"traces are sent by OTLP over HTTP, and {name} has port 4317, that of gRPC", f"set {name}={meant}"
         return
-    protocol = next((one for one in _PROTOCOLS if environ.get(one)), "")
+    protocol = next((variable for variable in _PROTOCOLS if environ.get(variable)), "")
     has_usual_port = re.search(r":431[78](?!\d)", written or address) is not None
     if environ.get(protocol, "").strip().lower() == "grpc" and not has_usual_port:
         fix = f"set {protocol}=http/protobuf, and write the collector's port for HTTP, usually 4318"
@@ -143,20 +143,20 @@ class Outgoing:
 
 def find_outgoing(plan: Plan, environ: Mapping[str, str]) -> tuple[Outgoing, ...]:
     """Return every way by which something leaves the machine, those of parts included, each once."""
-    found = [*_models(plan, environ), *_tools(plan), *_traces(plan, environ)]
-    return tuple(dict.fromkeys(found))
+    outgoing = [*_models(plan, environ), *_tools(plan), *_traces(plan, environ)]
+    return tuple(dict.fromkeys(outgoing))
 
 
 def find_writers(plan: Plan) -> tuple[tuple[str, bool], ...]:
     """Return the tools that may write files, each with whether it says so; False is a tool that says nothing."""
-    found: dict[str, bool] = {}
+    writers: dict[str, bool] = {}
     for tool in _usable(plan):
         folders = listed(tool.capabilities.get("filesystem"))
         if folders is None and not (isinstance(tool, McpTool) and tool.server.url is not None):
-            found.setdefault(tool.name, False)
+            writers.setdefault(tool.name, False)
         elif any(not isinstance(entry, Mapping) or entry.get("mode") != "read" for entry in folders or ()):
-            found[tool.name] = True
-    return tuple(found.items())
+            writers[tool.name] = True
+    return tuple(writers.items())
 
 
 def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:

@@ -53,19 +53,19 @@ def _check(tools: Iterable[PlannedTool], who: str, pointer: str, document: Docum
 
 def combination_of(tools: Iterable[PlannedTool]) -> dict[str, list[str]]:
     """Return by which tools each of the three comes about, empty where they do not come together."""
-    known: dict[str, list[str]] = {leg: [] for leg in LEGS}
+    certain: dict[str, list[str]] = {leg: [] for leg in LEGS}
     possible: dict[str, list[str]] = {leg: [] for leg in LEGS}
     for tool in with_parts(tools):
         if tool.decision.effect == "deny":
             continue
         for leg, answer in legs_of(tool).items():
             if answer is not False:
-                names = known if answer else possible
+                names = certain if answer else possible
                 names[leg].append(tool.name)
-    lacking = [leg for leg in LEGS if not known[leg]]
+    lacking = [leg for leg in LEGS if not certain[leg]]
     if len(lacking) > 1 or not all(possible[leg] for leg in lacking):
         return {}
-    return {leg: list(dict.fromkeys(known[leg])) or [_unsaid(possible[leg])] for leg in LEGS}
+    return {leg: list(dict.fromkeys(certain[leg])) or [_unsaid(possible[leg])] for leg in LEGS}
 
 
 def _unsaid(names: list[str]) -> str:
@@ -120,11 +120,11 @@ def check_exposure(plan: ResolvedWorkflow, document: Document) -> Iterator[Findi
     """Yield a warning for each way in which a workflow may send private data away, and for each network it opens."""
     yield from check_networks(plan.spec, document)
     yield from check_combinations(plan, document)
-    given = _Given(plan)
+    bringing = _Given(plan)
     for placed, step in zip(plan.spec.pattern.placed, plan.steps, strict=True):
         own = _tools_of(plan, placed)
         # All earlier steps, whatever its templates name: an answer mixes all that its agent has read.
-        earlier = given.to(step.key) if any(map(_sends, _usable(own))) else []
+        earlier = bringing.to(step.key) if any(map(_sends, _usable(own))) else []
         if isinstance(placed.step, CallStep):
             yield from _check_call(step, placed, own, earlier, document)
         elif isinstance(placed.step, AgentStep) and not combination_of(own):
@@ -178,8 +178,8 @@ def _is_made(tool: PlannedTool, step: PlannedStep) -> bool:
 
 def _bringing(leg: str, tools: Iterable[Placed]) -> list[str]:
     """Return the tools that certainly bring something, each with the earlier step that calls it."""
-    found = [f"{tool.name} in {key}" if key else tool.name for key, tool in tools if legs_of(tool)[leg]]
-    return list(dict.fromkeys(found))
+    names = [f"{tool.name} in {key}" if key else tool.name for key, tool in tools if legs_of(tool)[leg]]
+    return list(dict.fromkeys(names))
 
 
 def _usable(tools: Iterable[PlannedTool]) -> Iterator[PlannedTool]:
@@ -213,7 +213,7 @@ class _Given:
         if not any(self._bringing.values()):
             return
         passes_on = plan.spec.pattern.type in _PASSES_ON
-        given = {
+        bringing = {
             step.key
             for step in plan.steps
             if (passes_on or not step.rendered or _remembers(plan, placed[step.key]))
@@ -223,16 +223,18 @@ class _Given:
         for first, then, _ in (*plan.spec.pattern.edges(), *plan.spec.pattern.ways_back()):
             if first in followers and then in followers:
                 followers[first].append(then)
-        mask = sum(1 << place for place, key in enumerate(placed) if self._bringing[key])
+        mask = sum(1 << position for position, key in enumerate(placed) if self._bringing[key])
         if plan.spec.context_policy.notes is not None:
-            self._notes = mask & sum(1 << place for place, key in enumerate(placed) if key in self._agents)
-        self._leading = {key: leading & mask for key, leading in leading_to_each(followers) if key in given}
+            self._notes = mask & sum(1 << position for position, key in enumerate(placed) if key in self._agents)
+        self._leading = {key: leading & mask for key, leading in leading_to_each(followers) if key in bringing}
 
     def to(self, key: str) -> list[Placed]:
         """Return the tools of the steps before a step, with the keys of these."""
         notes = self._notes if key in self._agents else 0
         earlier = [*leading_nodes(self._keys, notes), *leading_nodes(self._keys, self._leading.get(key, 0) & ~notes)]
-        return [(one, tool) for one in earlier if one != key for tool in self._bringing[one]]
+        return [
+            (earlier_key, tool) for earlier_key in earlier if earlier_key != key for tool in self._bringing[earlier_key]
+        ]
 
 
 def _usable_bringing(tools: Iterable[PlannedTool]) -> list[PlannedTool]:

@@ -94,8 +94,8 @@ def code_named_in(command: str, folder: Path) -> list[str]:
     """
     from strands_cli.catalog.installed_files import digest_of_file
 
-    found = {os.path.relpath(file, folder): file for word in _words(command) for file in _files(word, folder)}
-    return [f"{name.replace(os.sep, '/')} {digest_of_file(file)}" for name, file in sorted(found.items())]
+    files = {os.path.relpath(file, folder): file for word in _words(command) for file in _files(word, folder)}
+    return [f"{name.replace(os.sep, '/')} {digest_of_file(file)}" for name, file in sorted(files.items())]
 
 
 def _words(command: str) -> set[str]:
@@ -231,11 +231,11 @@ def _written(use: Use, plan: Plan) -> list[str]:
     return [*parts, use.place if os.path.isabs(use.what) else _relative(use.place, folder)]  # noqa: PTH117
 
 
-def _relative(place: str, folder: Path) -> str:
+def _relative(path: str, folder: Path) -> str:
     try:
-        return os.path.relpath(place, os.path.realpath(folder))
+        return os.path.relpath(path, os.path.realpath(folder))
     except ValueError:  # on another drive of Windows
-        return place
+        return path
 
 
 def _planned(plan: Plan, of_file: str, whole: bool) -> Iterator[Use]:

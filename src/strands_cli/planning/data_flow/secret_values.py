@@ -96,16 +96,16 @@ def takers_among(
 
     The secrets of custom Python show when it is imported, so it counts for every secret.
     """
-    found: dict[str, list[str]] = {}
+    takers: dict[str, list[str]] = {}
     names = [secret_name(secret) for secret in spec.env.secrets]
     for tool in (tool for tool in tools if tool.decision.effect != "deny"):
         is_known = not isinstance(tool, PythonTool)
         who = f"the MCP server {tool.server.id}" if isinstance(tool, McpTool) else f"the tool {tool.name}"
         for name in tool.secrets() if is_known else names:
-            found.setdefault(name, []).append(who if is_known else f"{who} (custom Python: perhaps)")
+            takers.setdefault(name, []).append(who if is_known else f"{who} (custom Python: perhaps)")
     for name, who in _taken_by_models(spec, models):
-        found.setdefault(name, []).append(who)
-    return {name: tuple(dict.fromkeys(who)) for name, who in found.items() if name in names}
+        takers.setdefault(name, []).append(who)
+    return {name: tuple(dict.fromkeys(who)) for name, who in takers.items() if name in names}
 
 
 def secret_name(secret: Secret) -> str:
@@ -177,9 +177,9 @@ def require_unwritten(plan: ResolvedWorkflow, values: Mapping[str, str]) -> None
     redactors = {name: Redactor([value]) for name, value in values.items()}
     fix = "take it out, and let a tool name the secret; where others could read it, change it at its source"
     findings = [
-        Finding(WRITTEN_SECRET, f"the value of the secret '{name}' is written in {place}", fix=fix)
+        Finding(WRITTEN_SECRET, f"the value of the secret '{name}' is written in {location}", fix=fix)
         for name, redactor in redactors.items()
-        for place, text in texts.items()
+        for location, text in texts.items()
         if redactor.text(text) != text
     ]
     if findings:
@@ -283,14 +283,14 @@ def _is_around_an_agent(document: Document) -> bool:
 def _unnamed(spec: WorkflowSpec, tools: Iterable[PlannedTool]) -> dict[str, PlannedTool]:
     """Return each secret without a name in the workflow, with the first tool that needs it."""
     named = _named(spec)
-    found: dict[str, PlannedTool] = {}
+    first_tools: dict[str, PlannedTool] = {}
     for tool in tools:
         # A secret in a configuration or a server is an error of its own.
         by_config = secrets_in(tool.config, tool.record.config_schema)
         for name in tool.secrets(needed=True) if tool.decision.effect != "deny" else ():
             if name not in named and name not in by_config:
-                found.setdefault(name, tool)
-    return found
+                first_tools.setdefault(name, tool)
+    return first_tools
 
 
 def _place_of(tool: PlannedTool, spec: WorkflowSpec) -> str:

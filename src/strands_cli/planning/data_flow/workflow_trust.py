@@ -92,7 +92,7 @@ class Trust:
 
         Such a name may have been meant for another folder.
         """
-        return tuple(one for one in self._python_by_name() if not _answer_about_python(*one).is_file())
+        return tuple(pair for pair in self._python_by_name() if not _answer_about_python(*pair).is_file())
 
     def _python_by_name(self) -> list[tuple[str, str]]:
         tools = [tool for tool in with_parts(self.plan.called()) if isinstance(tool, PythonTool)]
@@ -137,7 +137,7 @@ class Trust:
 
     def forget(self) -> None:
         """Remove the answer, so that the next run asks."""
-        for file in (self.answer, *(_answer_about_python(*one) for one in self._python_by_name())):
+        for file in (self.answer, *(_answer_about_python(*pair) for pair in self._python_by_name())):
             file.unlink(missing_ok=True)
 
     def _is_named_by(self, rule: Rule) -> bool:

@@ -45,8 +45,8 @@ def _is_of_project(record: ToolRecord) -> bool:
 
 
 def _judged(record: ToolRecord, catalog: Catalog, rules: Sequence[Rule]) -> ToolRecord:
-    for one in record.members or (record,):
-        decision = decide(rules, request_of(installed_tool(one, catalog, f"native:{one.ref_name}")))
+    for member in record.members or (record,):
+        decision = decide(rules, request_of(installed_tool(member, catalog, f"native:{member.ref_name}")))
         if decision.effect == "deny":
             reason = f"a project adopts it, and that is denied: {decision.rule}"
             fix = f"have the rule changed, if it should not match: strands explain policy native:{record.name}"
@@ -102,7 +102,7 @@ class Installation:
 
     def warnings(self) -> list[Finding]:
         """Return the warnings about this machine for a command without a plan: of its policy files and hook plugins."""
-        return [*self.policy.findings, *(one for one in self.hook_faults() if one.severity == "warning")]
+        return [*self.policy.findings, *(fault for fault in self.hook_faults() if fault.severity == "warning")]
 
     def require_hooks(self) -> None:
         """Check that every enabled hook plugin works.

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 Packages: TypeAlias = "Mapping[str, tuple[PackagedFolder, ...]]"
 
 
-def packages_of(plan: ResolvedWorkflow, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]:
+def packages_of(plan: ResolvedWorkflow, scan: Scan) -> dict[str, tuple[PackagedFolder, ...]]:
     """Return the distributions whose files a plan reads as workflow, agent or skill, with all folders of each."""
-    sites = [os.path.realpath(site) for site in seen.listings]
+    sites = [os.path.realpath(site) for site in scan.listings]
     own = os.path.realpath(plan.project)
     read = {os.path.realpath(file) for file in _files_of(plan)}
     if not plan.packaged:
@@ -61,7 +61,7 @@ def packages_of(plan: ResolvedWorkflow, seen: Scan) -> dict[str, tuple[PackagedF
         return {}
     from strands_cli.catalog.packaged_files import scan_packaged
 
-    folders = scan_packaged(list(seen.listings))[0]
+    folders = scan_packaged(list(scan.listings))[0]
     used = {folder.distribution for folder in folders if any(_is_in(file, folder.folder) for file in read)}
     return {name: tuple(folder for folder in folders if folder.distribution == name) for name in sorted(used)}
 
@@ -80,23 +80,23 @@ def _is_in(file: str, folder: str) -> bool:
 def with_packages(
     distributions: Mapping[str, LockedDistribution],
     packages: Packages,
-    seen: Scan,
+    scan: Scan,
     required: Mapping[str, Iterable[str]],
-    known: Mapping[str, LockedDistribution] | None = None,
+    old: Mapping[str, LockedDistribution] | None = None,
 ) -> dict[str, LockedDistribution]:
     """Return locked distributions with those of packages; one with tools too gets the entry of its files.
 
     Args:
         required: The names of the distributions to pin with each.
-        known: Their entries in a lock.
+        old: Their entries in a lock.
     """
     from strands_cli.lock.package_documents import lock_package
 
-    found = dict(distributions)
+    locked = dict(distributions)
     for name, folders in packages.items():
-        distribution = lock_package(name, folders, seen, required.get(name, ()), (known or {}).get(name))
-        found[name] = found[name]._replace(documents=distribution.documents) if name in found else distribution
-    return found
+        distribution = lock_package(name, folders, scan, required.get(name, ()), (old or {}).get(name))
+        locked[name] = locked[name]._replace(documents=distribution.documents) if name in locked else distribution
+    return locked
 
 
 def unlisted_package(folders: tuple[PackagedFolder, ...]) -> Difference:
@@ -147,17 +147,17 @@ def python_path_of(plan: ResolvedWorkflow) -> tuple[str, ...]:
 def used_of(plan: ResolvedWorkflow, catalog: Catalog) -> Used:
     """Return the installed parts that a plan uses."""
     used = used_by(with_parts(plan.called()), python_path_of(plan))
-    return used._replace(packages=packages_of(plan, catalog.seen))
+    return used._replace(packages=packages_of(plan, catalog.scan))
 
 
-def distributions_of_parts(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[str]:
+def distributions_of_parts(plans: Iterable[ResolvedWorkflow], scan: Scan) -> list[str]:
     """Return the distributions whose parts these plans name: patterns, secrets, template filters and formats."""
-    return sorted({part.distribution for part in parts_in(plans, seen)})
+    return sorted({part.distribution for part in parts_in(plans, scan)})
 
 
-def _parts_unlike_the_lock(plan: ResolvedWorkflow, seen: Scan, required_by: str | None) -> list[Finding]:
+def _parts_unlike_the_lock(plan: ResolvedWorkflow, scan: Scan, required_by: str | None) -> list[Finding]:
     """Return why parts that a plan names may not be imported by the lock beside its workflow."""
-    first = {part.distribution: str(part) for part in reversed(parts_in([plan], seen))}
+    first = {part.distribution: str(part) for part in reversed(parts_in([plan], scan))}
     return [
         finding
         for distribution, named in sorted(first.items())
@@ -165,7 +165,7 @@ def _parts_unlike_the_lock(plan: ResolvedWorkflow, seen: Scan, required_by: str 
     ]
 
 
-def parts_in(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[Part]:
+def parts_in(plans: Iterable[ResolvedWorkflow], scan: Scan) -> list[Part]:
     """Return the parts of distributions that these plans name.
 
     Every word after a `|` of a file counts as the name of a filter, and each `format:` and `version:` of the workflow
@@ -188,8 +188,8 @@ def parts_in(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[Part]:
         if name in DEFAULTS.get(group, {}):
             continue
         if group not in installed:
-            installed[group] = {part.name for part in parts_of(group, seen)}
-        if name in installed[group] and (part := part_named(group, name, seen)) is not None:
+            installed[group] = {part.name for part in parts_of(group, scan)}
+        if name in installed[group] and (part := part_named(group, name, scan)) is not None:
             parts.append(part)
     return parts
 
@@ -205,24 +205,24 @@ def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Us
 
 
 def compare_with_lock(
-    workflow: ResolvedWorkflow, known: Sequence[Finding], catalog: Catalog, required_by: str | None = None
+    workflow: ResolvedWorkflow, findings_before: Sequence[Finding], catalog: Catalog, required_by: str | None = None
 ) -> LockComparison:
     """Compare a workflow with the lock beside it; nothing runs.
 
     Args:
-        known: The other findings about the workflow.
+        findings_before: The other findings about the workflow.
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
     used = used_of(workflow, catalog)
     findings, locked = check_used(used, workflow.project, catalog, required_by, _spec_word(workflow))
-    findings += _parts_unlike_the_lock(workflow, catalog.seen, required_by)
-    if any(finding.code == UNKNOWN_TOOL for finding in known):
-        findings += _uninstalled(workflow.project, catalog, known=findings)
+    findings += _parts_unlike_the_lock(workflow, catalog.scan, required_by)
+    if any(finding.code == UNKNOWN_TOOL for finding in findings_before):
+        findings += _uninstalled(workflow.project, catalog, findings=findings)
     servers = servers_in(with_parts(workflow.called()))
     pinned: dict[str, LockedServer] = {}
     if servers and not any(finding.code.startswith("lock-") for finding in findings):
-        found, pinned = check_servers(servers, workflow.project, _spec_word(workflow))
-        findings += found
+        server_findings, pinned = check_servers(servers, workflow.project, _spec_word(workflow))
+        findings += server_findings
     if required_by and not any(finding.code.startswith("lock-") for finding in findings):
         locked |= _locked_workflow(workflow) | _locked_python(used)
     return LockComparison(tuple(findings), locked, pinned)
@@ -271,12 +271,14 @@ def check_servers(
     pinned: dict[str, LockedServer] = {}
     for server in servers:
         name = f"mcp:{server.id}"
-        known = lock.servers.get(name)
+        locked = lock.servers.get(name)
         message = f"the lock does not have the MCP server {name}"
-        differences = compare_reach(known, reached_by(server)) if known else [Difference(name, message, unlisted=True)]
+        differences = (
+            compare_reach(locked, reached_by(server)) if locked else [Difference(name, message, unlisted=True)]
+        )
         findings += [lock_finding(difference, folder, f"{spec}--mcp ") for difference in differences]
-        if known is not None:
-            pinned[server.id] = known
+        if locked is not None:
+            pinned[server.id] = locked
     return findings, pinned
 
 
@@ -323,7 +325,7 @@ def _compare_with_lock(
     required = {name: distribution.requires for name, distribution in lock.distributions.items()}
     distributions = lock_distributions(used.records, catalog, required)
     now: dict[str, LockedDistribution | LockedModule] = {
-        **with_packages(distributions, used.packages, catalog.seen, required, lock.distributions),
+        **with_packages(distributions, used.packages, catalog.scan, required, lock.distributions),
         **{ref.canonical: lock_module(ref, folder, used.python_path) for ref in used.custom},
     }
     locked: dict[str, object] = {**lock.distributions, **lock.modules}
@@ -368,19 +370,19 @@ def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
     return Finding(LOCK_MISSING, message, Where(str(file)), fix)
 
 
-def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> list[Finding]:
+def _uninstalled(folder: Path, catalog: Catalog, findings: Sequence[Finding]) -> list[Finding]:
     """Return the locked distributions that are missing: the unknown tool may be of one of them."""
     from strands_cli.lock.compare import LOCK_CHANGED
     from strands_cli.lock.lock_reader import LOCK_BROKEN, lock_file, read_lock
 
     file = lock_file(folder)
-    if any(finding.code == LOCK_BROKEN for finding in known):
+    if any(finding.code == LOCK_BROKEN for finding in findings):
         return []
     lock = read_lock(file)
     gone = [
         distribution
         for distribution in (lock.distributions.values() if lock else ())
-        if distribution.name not in catalog.seen.records
+        if distribution.name not in catalog.scan.records
     ]
     return [
         Finding(
@@ -420,23 +422,25 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
         packages |= used.packages
         for ref in used.custom:
             modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))
-    required = required_distributions({*(record.distribution for record in records), *packages}, catalog.seen)
+    required = required_distributions({*(record.distribution for record in records), *packages}, catalog.scan)
     distributions = lock_distributions(records, catalog, required)
-    distributions = with_packages(distributions, packages, catalog.seen, required)
+    distributions = with_packages(distributions, packages, catalog.scan, required)
     distributions = {
-        **lock_plugins((*hooks, *_of_providers(plans), *distributions_of_parts(plans, catalog.seen)), catalog.seen),
+        **lock_plugins((*hooks, *_of_providers(plans), *distributions_of_parts(plans, catalog.scan)), catalog.scan),
         **distributions,
     }
-    for name, one in (*distributions.items(), *modules.items()):
-        require_readable(name, one.files)
+    for name, distribution in (*distributions.items(), *modules.items()):
+        require_readable(name, distribution.files)
     return Lock(distributions, modules, workflows=dict(_locked_workflows(plans)))
 
 
 def _of_providers(plans: Iterable[ResolvedWorkflow]) -> set[str]:
     """Return the distributions of the model providers that workflows name; none is imported."""
     agents = [agent for plan in plans for agent in (*plan.agents.values(), *agents_in(plan.called()))]
-    found = {agent.model.provider: provider_by_name(agent.model.provider) for agent in agents}
-    return {provider.distribution for provider in found.values() if provider is not None and not provider.is_of_core}
+    providers = {agent.model.provider: provider_by_name(agent.model.provider) for agent in agents}
+    return {
+        provider.distribution for provider in providers.values() if provider is not None and not provider.is_of_core
+    }
 
 
 def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkflow]]:

@@ -38,16 +38,16 @@ def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = No
     Raises:
         Denied: A plugin differs from the lock.
     """
-    wanted = [hook for hook in policy.hooks if not (options.no_plugins and hook.level == "user")]
+    policy_hooks = [hook for hook in policy.hooks if not (options.no_plugins and hook.level == "user")]
     if options.no_plugins:
         for line in _left_out(policy.hooks):
             options.tell(line)
-    words = [*(hook.word for hook in wanted), *options.hooks]
+    words = [*(hook.word for hook in policy_hooks), *options.hooks]
     if words and folder is not None and (faults := _lock_faults(words, folder, policy, options)):
         raise Denied("a hook plugin that is switched on is not as it was locked, so nothing runs", findings=faults)
     # The program that shows the run may replace this one.
     hooks: Hooks = open_hooks(
-        [*wanted, *options.hooks],
+        [*policy_hooks, *options.hooks],
         tell=options.tell,
         trace=(lambda line: hooks.tell(line)) if options.trace_hooks else None,
     )
@@ -57,7 +57,7 @@ def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = No
 def _lock_faults(words: Iterable[str], folder: Path, policy: Policy, options: RunRequest) -> list[Finding]:
     from strands_cli.parts.plugin_lock import check_locked  # where hook plugins are switched on
 
-    return check_locked(words, folder, policy.lock_required_by(asked=options.locked))
+    return check_locked(words, folder, policy.lock_required_by(is_asked=options.locked))
 
 
 def faults_of(hooks: Hooks, catalog: Catalog) -> list[Finding]:

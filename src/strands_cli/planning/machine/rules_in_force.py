@@ -52,11 +52,11 @@ def check_file_rules(rules: Iterable[Rule], catalog: Catalog, used: Iterable[str
         used: The names that a workflow gives to tools.
     """
     installed = [(record, _names(record)) for record in _records(catalog)]
-    known = {*used, *(name for _, names in installed for name in names)}
+    tool_names = {*used, *(name for _, names in installed for name in names)}
     findings: list[Finding] = []
     for rule in rules:
         if rule.level in ("managed", "user", "project"):
-            findings += _check_words(rule, installed, known)
+            findings += _check_words(rule, installed, tool_names)
             findings += _check_distributions(rule, catalog)
             takers = [arguments_of(record) for record, names in installed if named(rule.tools, names)]
             findings += check_arguments(rule, takers, where_of(rule))
@@ -81,10 +81,10 @@ def check_arguments(
     Args:
         takers: The arguments of each tool that it names; None for one that may take others.
     """
-    known = sorted({name for names in takers if names is not None for name in names})
+    argument_names = sorted({name for names in takers if names is not None for name in names})
     for path, _ in rule.arguments if takers and None not in takers else ():
-        if not any(path == name or path.startswith(f"{name}.") for name in known):
-            fix = suggest(path.partition(".")[0], known, f"it takes {', '.join(known)}")
+        if not any(path == name or path.startswith(f"{name}.") for name in argument_names):
+            fix = suggest(path.partition(".")[0], argument_names, f"it takes {', '.join(argument_names)}")
             origin = "" if where else f"{rule.origin}: "
             message = f"{origin}{rule.tools} takes no argument '{path}'"
             yield Finding(UNMATCHED_RULE, message, where, fix, "warning")
@@ -115,15 +115,15 @@ def require_one_distribution(rule: Rule, catalog: Catalog) -> None:
         raise UsageError(message, fix=f"name one: --allow '{owners[0]}/{word}'")
 
 
-def _check_words(rule: Rule, installed: Installed, known: set[str]) -> Iterator[Finding]:
+def _check_words(rule: Rule, installed: Installed, tool_names: set[str]) -> Iterator[Finding]:
     admitting = rule.effect == "allow" and not rule.distribution
     words = [(rule.tools, admitting), *((word, True) for word in rule.unless)]
     for word, admits in words:
         fitting = [record for record, names in installed if named(word, names)]
         if word == "*" or word.startswith(_ELSEWHERE) or _is_python(word, installed):
             continue
-        if not fitting and not named(word, tuple(known)):
-            fix = suggest(word, known, "see the names: strands list-tools")
+        if not fitting and not named(word, tuple(tool_names)):
+            fix = suggest(word, tool_names, "see the names: strands list-tools")
             yield Finding(UNMATCHED_RULE, f"no installed tool is called '{word}'", where_of(rule), fix, "warning")
         elif (
             fitting
@@ -140,10 +140,10 @@ def _check_words(rule: Rule, installed: Installed, known: set[str]) -> Iterator[
 
 
 def _check_distributions(rule: Rule, catalog: Catalog) -> Iterator[Finding]:
-    known = list(catalog.seen.records)
+    distribution_names = list(catalog.scan.records)
     for name in rule.distribution:
-        if "*" not in name and normalise(name) not in known:
-            fix = suggest(normalise(name), known, "see the names: strands plugin list")
+        if "*" not in name and normalise(name) not in distribution_names:
+            fix = suggest(normalise(name), distribution_names, "see the names: strands plugin list")
             yield Finding(UNMATCHED_RULE, f"no distribution '{name}' is installed", where_of(rule), fix, "warning")
 
 
@@ -254,11 +254,11 @@ def check_rules(
     def is_unmatched(word: str, names: set[str]) -> bool:
         return not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)
 
-    known = used | installed
+    tool_names = used | installed
     permissions = list(_permissions_of(spec, document))
     words = [(rule.tools, where) for rule, where in permissions if isinstance(rule, Rule)]
     words += _allowed_words(spec, document)
-    unmatched = (_unmatched(word, known, where) for word, where in words if is_unmatched(word, known))
+    unmatched = (_unmatched(word, tool_names, where) for word, where in words if is_unmatched(word, tool_names))
     places = {rule: where for rule, where in permissions if isinstance(rule, Rule)}
     typed = [rule for rule in rules if rule.level == "command line"]
     return [

@@ -96,11 +96,11 @@ class ComposedTools:
 
     def composites(self) -> tuple[PlannedTool, ...]:
         """Return every composite tool of the workflow."""
-        found = [
+        tools_of_agents = [
             self.composite(ToolEntry(tool=composite.id), self.document.where(f"/tools/composite/{index}"))
             for index, composite in enumerate(self.spec.tools.composite)
         ]
-        return tuple(tool for tools in found for tool in tools)
+        return tuple(tool for tools in tools_of_agents for tool in tools)
 
     def names(self, entry: ToolEntry) -> bool:
         """Return whether an entry names a composite tool."""
@@ -136,8 +136,8 @@ class ComposedTools:
 
     def planned_agent(self, agent_id: str, where: Where | None = None) -> PlannedAgent | None:
         """Return an agent with its tools, or None where it is a part of itself."""
-        place = self._here(f"agent:{agent_id}")
-        return self._once(place, where, lambda: self.planners.agent(agent_id))
+        place_key = self._here(f"agent:{agent_id}")
+        return self._once(place_key, where, lambda: self.planners.agent(agent_id))
 
     def agent(self, agent_id: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         """Return an agent as a tool."""
@@ -242,29 +242,29 @@ class ComposedTools:
         tool = WorkflowTool(name=name, ref=entry.tool, record=record, definition=made, depth=depth)
         return (self.context.decide(tool, where),)
 
-    def _here(self, what: str) -> Place:
-        return stored_name(self.document.file), what
+    def _here(self, part: str) -> Place:
+        return stored_name(self.document.file), part
 
-    def _once(self, place: Place, where: Where | None, make: Callable[[], Made]) -> Made | None:
+    def _once(self, position: Place, where: Where | None, make: Callable[[], Made]) -> Made | None:
         """Make a thing the first time it is named, and never inside itself."""
-        if place in self.made:
-            made: Made | None = self.made[place]
+        if position in self.made:
+            made: Made | None = self.made[position]
             return made
-        if place in self.making:
-            self._report_cycle(self.making[self.making.index(place) :], place, where)
+        if position in self.making:
+            self._report_cycle(self.making[self.making.index(position) :], position, where)
             return None
         if len(self.making) > 3 * MAX_DEPTH:  # deeper than any that `depth_of` lets pass
             self.context.omit(TOOL_CYCLE, "tools are made of tools too many levels deep", where, "end the chain")
             return None
-        self.making.append(place)
+        self.making.append(position)
         try:
-            made = self.made[place] = make()
+            made = self.made[position] = make()
         finally:
             self.making.pop()
         return made
 
     def _report_cycle(self, way: Sequence[Place], last: Place, where: Where | None) -> None:
-        names = [what or Path(file).name for file, what in (*way, last)]
+        names = [part or Path(file).name for file, part in (*way, last)]
         message = f"{names[-1]} would be a tool of itself: {' -> '.join(names)}"
         self.context.omit(TOOL_CYCLE, message, where, "leave one of them out; an agent without `tools` has them all")
 

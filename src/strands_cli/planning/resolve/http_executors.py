@@ -118,14 +118,14 @@ def planned_executors(context: ResolveContext) -> dict[str, InstalledTool | None
 
 def _record(context: ResolveContext) -> ToolRecord | None:
     """Return the installed tool; an obstacle to it is a finding."""
-    found = context.catalog.lookup(f"native:{TOOL}")
-    if isinstance(found, ToolRecord):
-        return found
+    record = context.catalog.lookup(f"native:{TOOL}")
+    if isinstance(record, ToolRecord):
+        return record
     where = context.document.where(_SECTION)
-    if found.code == UNKNOWN_TOOL:
+    if record.code == UNKNOWN_TOOL:
         message = f"tools.http_executors needs the tool '{TOOL}', which no installed distribution provides"
-        found = Finding(TOOL_UNMET, message, None, _INSTALL)
-    context.findings.append(replace(found, where=where))
+        record = Finding(TOOL_UNMET, message, None, _INSTALL)
+    context.findings.append(replace(record, where=where))
     return None
 
 
@@ -176,8 +176,8 @@ def _config_claims(executor: HttpExecutor, record: ToolRecord) -> dict[str, Any]
 
 
 def _parts(executor: HttpExecutor) -> tuple[str, str, str, str]:
-    found = _BASE_URL.fullmatch(executor.base_url)
-    scheme, host, port, path = found.groups(default="") if found else ("", "", "", "")
+    match = _BASE_URL.fullmatch(executor.base_url)
+    scheme, host, port, path = match.groups(default="") if match else ("", "", "", "")
     return scheme, host, port, path
 
 

@@ -73,8 +73,8 @@ def _planned_server(server: McpServer, pointer: str, context: ResolveContext) ->
 
 def _config_claims(server: McpServer) -> dict[str, Any]:
     """Return the claims that are certain for its tools: that they reach a host, or are another program."""
-    found = _URL.fullmatch(server.url or "")
-    capabilities: dict[str, Any] = {"network": [f"{found[2]}{found[3] or ''}"]} if found else {"subprocess": True}
+    match = _URL.fullmatch(server.url or "")
+    capabilities: dict[str, Any] = {"network": [f"{match[2]}{match[3] or ''}"]} if match else {"subprocess": True}
     if named := secrets_in([dict(server.env), dict(server.headers)]):
         capabilities["secrets"] = list(named)
     return {"capabilities": capabilities}
@@ -104,14 +104,14 @@ def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterato
 
 
 def _address_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
-    found = _URL.fullmatch(server.url or "")
-    if not found:
+    match = _URL.fullmatch(server.url or "")
+    if not match:
         message = f"`url` of '{server.id}' is not http(s)://host[:port][/path]"
         fix = "leave out user name and fragment; a secret goes into `headers` as ${secrets.NAME}"
         yield Finding(BAD_VALUE, message, context.document.where(f"{pointer}/url"), fix)
         return
     yield from _network_faults(server, pointer, context)
-    yield from check_headers(server.id, server.headers, found[1], found[2], pointer, context.document)
+    yield from check_headers(server.id, server.headers, match[1], match[2], pointer, context.document)
 
 
 def _network_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
@@ -139,10 +139,10 @@ def _command_faults(server: McpServer, pointer: str, context: ResolveContext) ->
     if shutil.which(path, path=server.env.get("PATH")) is None:
         import shlex
 
-        place, remedy = f"in {folder}" if os.sep in command else "on PATH", "install it"
+        location, remedy = f"in {folder}" if os.sep in command else "on PATH", "install it"
         if os.sep in command and os.path.isfile(path):  # noqa: PTH113 - a program's name
-            place, remedy = "executable", f"`chmod +x {shlex.quote(path)}`"
-        message = f"the MCP server '{server.id}' needs the program {command!r}, which is not {place}"
+            location, remedy = "executable", f"`chmod +x {shlex.quote(path)}`"
+        message = f"the MCP server '{server.id}' needs the program {command!r}, which is not {location}"
         program, *words = command.split() or [""]
         fix = f"{remedy}; then see that it works by itself: {shlex.join([command, *server.args])}"
         if words and remedy == "install it":
@@ -200,13 +200,13 @@ def tools_in_lock(tool: McpTool, locked: LockedServer, rules: Sequence[Rule]) ->
 
     The tool is returned as it is if the lock does not have it, or if a hook plugin has decided too.
     """
-    known = [name for name in locked.tools if tool.member in (None, name) and is_offered(tool.server, name)]
-    if not known or tool.decision != decide(rules, request_of(tool)):
+    member_names = [name for name in locked.tools if tool.member in (None, name) and is_offered(tool.server, name)]
+    if not member_names or tool.decision != decide(rules, request_of(tool)):
         return [tool]
     members = [
-        tool if tool.member else replace(tool, name=model_name(tool.server, name), member=name) for name in known
+        tool if tool.member else replace(tool, name=model_name(tool.server, name), member=name) for name in member_names
     ]
-    hints = [json_object(locked.tools[name].fields.get("annotations")) for name in known]
+    hints = [json_object(locked.tools[name].fields.get("annotations")) for name in member_names]
     return [
         replace(member, decision=decide(rules, request_of(member, annotations=its)))
         for member, its in zip(members, hints, strict=True)

@@ -107,12 +107,12 @@ class ResolveContext:
 
     def decide(self, tool: Kind, where: Where) -> Kind:
         """Return a tool with the decision of policy; a denial, and secrets that it cannot have, become findings."""
-        known = [secret.name or secret.key for secret in self.spec.env.secrets]
+        secret_names = [secret.name or secret.key for secret in self.spec.env.secrets]
         # Those of servers and executors are reported where they are written.
         is_checked = isinstance(tool, McpTool) or (where.pointer or "").startswith("/tools/http_executors/")
         named = () if is_checked else secrets_in(tool.config, tool.record.config_schema)
-        for name in (name for name in named if name not in known):
-            fix = suggest(name, known, f"name it: env: {{secrets: [{{key: {name}}}]}}")
+        for name in (name for name in named if name not in secret_names):
+            fix = suggest(name, secret_names, f"name it: env: {{secrets: [{{key: {name}}}]}}")
             message = f"the config of '{tool.name}' names the secret '{name}', which `env.secrets` does not have"
             self.report(UNKNOWN_SECRET, message, where, fix)
         planned = decided(tool, self.rules, self.hooks, self.document.file)
@@ -176,8 +176,10 @@ def _unknown_settings(error: ValidationError) -> dict[str, str | None]:
     """Return the settings that the schema does not have, each with the one that it may mean."""
     if error.validator != "additionalProperties" or error.validator_value is not False:
         return {}
-    known, given = json_object(json_object(error.schema).get("properties")), json_object(error.instance)
-    return {name: did_you_mean(name, known.keys() - given.keys()) for name in given if name not in known}
+    properties, settings = json_object(json_object(error.schema).get("properties")), json_object(error.instance)
+    return {
+        name: did_you_mean(name, properties.keys() - settings.keys()) for name in settings if name not in properties
+    }
 
 
 def _problem_of(error: ValidationError) -> str:
@@ -231,7 +233,7 @@ def skill_files(tools: tuple[PlannedTool, ...]) -> dict[str, str]:
     """Return the texts of the skills among a workflow's tools, by the names under which a run keeps files."""
     made = [tool.definition for tool in tools if isinstance(tool, WorkflowTool)]
     folders = (folder for definition in made if isinstance(definition, Skills) for folder in definition.folders)
-    return {place: text for folder in folders for place, text in folder.files.items()}
+    return {file: text for folder in folders for file, text in folder.files.items()}
 
 
 def description_of(folders: tuple[SkillFolder, ...]) -> str:

@@ -36,9 +36,11 @@ def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Seq
 
     A distribution installed later that claims a family must not add tools to agents that name it.
     """
-    known = [record for record in catalog.tools if record.family and record.usable]
+    families_here = [record for record in catalog.tools if record.family and record.usable]
     records = [
-        record for record in known if record.family == ref.name and ref.distribution in (None, record.distribution)
+        record
+        for record in families_here
+        if record.family == ref.name and ref.distribution in (None, record.distribution)
     ]
     owners = sorted({record.distribution for record in records})
     if len(owners) == 1:
@@ -47,9 +49,9 @@ def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Seq
         names = " or ".join(f"native:{owner}/{ref.name}.*" for owner in owners)
         message = f"tools of the family '{ref.name}' come from {len(owners)} distributions"
         return Finding(TOOL_CONFLICT, message, where, f"write {names}")
-    families = sorted({str(record.family) for record in known})
+    families = sorted({str(record.family) for record in families_here})
     fix = suggest(ref.name, families, f"families here: {', '.join(families) or 'none'}")
-    if elsewhere := sorted({record.distribution for record in known if record.family == ref.name}):
+    if elsewhere := sorted({record.distribution for record in families_here if record.family == ref.name}):
         names = " or ".join(f"'native:{owner}/{ref.name}.*'" for owner in elsewhere)
         fix = f"did you mean {names}?"
     elif any(tool.name == ref.name and tool.members for tool in catalog.tools):
@@ -63,10 +65,10 @@ def require_family(ref: ToolRef, catalog: Catalog) -> Sequence[ToolRecord]:
     Raises:
         InvalidInput: There are none, or they are of several distributions.
     """
-    found = family_of(ref, catalog)
-    if isinstance(found, Finding):
-        raise InvalidInput(found.message, findings=[found], fix=found.fix)
-    return found
+    family = family_of(ref, catalog)
+    if isinstance(family, Finding):
+        raise InvalidInput(family.message, findings=[family], fix=family.fix)
+    return family
 
 
 TOOL_DENIED = Code(
@@ -125,7 +127,7 @@ def installed_tool(record: ToolRecord, catalog: Catalog, ref: str) -> InstalledT
     """Return the tool of a record before policy is asked, under its own name and without a configuration."""
     from strands_cli.catalog.publisher_records import find_sources, publisher_of
 
-    publisher = publisher_of(record.distribution, catalog.seen)
+    publisher = publisher_of(record.distribution, catalog.scan)
     return InstalledTool(
         name=record.name,
         ref=ref,
@@ -206,7 +208,14 @@ def is_granted(tool: AnyTool, rules: Sequence[Rule], settings: Settings) -> bool
 
 def with_place(tool: PythonTool, settings: Settings) -> PythonTool:
     """Return custom Python with the entry of the allowlist that names its folder too, so that nothing is asked."""
-    entry = next((one for one in settings.custom_tools if "@" in one and _is_listed(one, tool)), None)
+    entry = next(
+        (
+            listed_entry
+            for listed_entry in settings.custom_tools
+            if "@" in listed_entry and _is_listed(listed_entry, tool)
+        ),
+        None,
+    )
     if entry is None or tool.decision.effect == "deny":
         return tool
     return replace(tool, decision=replace(tool.decision, grant=f"STRANDS_CUSTOM_TOOL_ALLOWLIST={entry}"))

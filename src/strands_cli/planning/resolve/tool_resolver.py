@@ -98,8 +98,8 @@ class ToolResolver:
         made: tuple[PlannedTool | None, ...] = (*self._executors.values(), *self._servers.values(), self._skill)
         self.workflow_tools = (*objects, *(tool for tool in made if tool is not None))
         listed = self.listed = self.resolve_all(self.context.spec.tools.python, "/tools/python")
-        known = [tool.identity for tool in self.workflow_tools]
-        self.workflow_tools = (*self.workflow_tools, *(tool for tool in listed if tool.identity not in known))
+        identities = [tool.identity for tool in self.workflow_tools]
+        self.workflow_tools = (*self.workflow_tools, *(tool for tool in listed if tool.identity not in identities))
         self.workflow_tools = (*self.workflow_tools, *self.composed.composites())
         self._is_complete = True
 
@@ -142,29 +142,29 @@ class ToolResolver:
 
     def distinct(self, tools: Iterable[PlannedTool], pointer: str) -> tuple[PlannedTool, ...]:
         """Return the tools without repetitions; two tools of one name are a finding."""
-        seen: dict[str, PlannedTool] = {}
+        first_tools: dict[str, PlannedTool] = {}
         for tool in tools:
-            twin = seen.setdefault(tool.name, tool)
+            twin = first_tools.setdefault(tool.name, tool)
             if twin.identity != tool.identity:
                 message = f"two tools are called '{tool.name}' here: {twin.ref} and {tool.ref}"
                 fix = "give one of them another name: {tool: ..., as: other_name}"
                 self.context.omit(TWIN_TOOL_NAMES, message, self.context.document.where(pointer), fix)
-        return tuple(seen.values())
+        return tuple(first_tools.values())
 
     def resolve_all(self, entries: Iterable[ToolEntry], pointer: str) -> tuple[PlannedTool, ...]:
         """Resolve a list of entries; a class or suite named as a whole gives all its tools."""
-        found: list[PlannedTool] = []
+        tools: list[PlannedTool] = []
         for index, entry in enumerate(entries):
-            found += self.resolve(entry, f"{pointer}/{index}")
-        return tuple(found)
+            tools += self.resolve(entry, f"{pointer}/{index}")
+        return tuple(tools)
 
     def resolve(self, entry: ToolEntry, pointer: str) -> tuple[PlannedTool, ...]:
         """Resolve one entry: among the workflow's own names first, then in the catalog."""
         if entry.tool in SECTION_WORDS:
             return self._section(entry.tool)
-        found = self._resolve(entry, self.context.document.where(pointer))
-        self.context.is_complete &= bool(found)
-        return found
+        tools = self._resolve(entry, self.context.document.where(pointer))
+        self.context.is_complete &= bool(tools)
+        return tools
 
     def _resolve(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         of_workflow = self._called(entry.tool)
@@ -189,10 +189,10 @@ class ToolResolver:
         except ToolRefError as error:
             self.context.report(BAD_TOOL_REF, str(error), where, None)
             return ()
-        found = self._referred(ref, entry, where)
-        if not found and not self._is_complete:
+        tools = self._referred(ref, entry, where)
+        if not tools and not self._is_complete:
             self._unresolved |= {entry.as_ or ref.member or ref.name} - {entry.tool}
-        return found
+        return tools
 
     def _called(self, word: str) -> tuple[PlannedTool, ...]:
         """Return the workflow's own tools of a name or reference."""
@@ -211,14 +211,14 @@ class ToolResolver:
         if ref.kind in ("agent", "workflow", "mcp") and not self._is_complete:  # it may be the one being resolved
             return self._looked_up(ref, entry, where)
         key, findings = entry_key(entry), self.context.findings
-        if (known := self._known.get(key)) is None:
+        if (memo := self._known.get(key)) is None:
             reported = len(findings)
-            found = self._looked_up(ref, entry, where)
-            self._known[key] = found, where, findings[reported:]
-            return found
-        found, first, faults = known
+            tools = self._looked_up(ref, entry, where)
+            self._known[key] = tools, where, findings[reported:]
+            return tools
+        tools, first, faults = memo
         findings += [replace(fault, where=where) for fault in faults if fault.where == first]
-        return found
+        return tools
 
     def _looked_up(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         if ref.kind == "agent":
@@ -232,16 +232,16 @@ class ToolResolver:
         return self._family(ref, entry, where) if ref.member == FAMILY else self._from_catalog(ref, entry, where)
 
     def _family(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        found = family_of(ref, self.context.catalog, where)
-        if isinstance(found, Finding):
-            self.context.findings.append(found)
+        family = family_of(ref, self.context.catalog, where)
+        if isinstance(family, Finding):
+            self.context.findings.append(family)
             return ()
         if entry.as_ is not None:
-            message = f"'{entry.tool}' holds {len(found)} tools, so `as: {entry.as_}` names none of them"
-            self.context.report(TWIN_TOOL_NAMES, message, where, f"name one: native:{found[0].ref_name}")
+            message = f"'{entry.tool}' holds {len(family)} tools, so `as: {entry.as_}` names none of them"
+            self.context.report(TWIN_TOOL_NAMES, message, where, f"name one: native:{family[0].ref_name}")
         refs = [
             f"native:{record.distribution}/{record.ref_name}" + (f"@{ref.specifier}" if ref.specifier else "")
-            for record in found
+            for record in family
         ]
         each = [entry.model_copy(update={"tool": ref, "as_": None}) for ref in refs]
         return tuple(tool for entry in each for tool in self._from_catalog(ToolRef.parse(entry.tool), entry, where))
@@ -256,15 +256,15 @@ class ToolResolver:
             message = f"'{ref}' is a section of `tools`, not a tool"
             self.context.omit(UNKNOWN_TOOL, message, where, "name one tool")
             return None
-        found = self.resolve(ToolEntry(tool=ref), pointer)
-        if len(found) > 1:
-            names = ", ".join(tool.name for tool in found)
+        tools = self.resolve(ToolEntry(tool=ref), pointer)
+        if len(tools) > 1:
+            names = ", ".join(tool.name for tool in tools)
             message = f"'{ref}' holds several tools ({names}); a step calls one"
-            one = found[0].ref if ref.endswith(".*") else f"{ref}.{found[0].name}"
-            self.context.omit(BAD_TOOL_REF, message, where, f"name one: {one}")
-        if len(found) != 1:
+            example = tools[0].ref if ref.endswith(".*") else f"{ref}.{tools[0].name}"
+            self.context.omit(BAD_TOOL_REF, message, where, f"name one: {example}")
+        if len(tools) != 1:
             return None
-        tool = found[0]
+        tool = tools[0]
         if isinstance(tool, McpTool) and tool.member is None:
             message = f"'{ref}' is an MCP server, which holds several tools; a step calls one"
             self.context.omit(BAD_TOOL_REF, message, where, f"name one: mcp:{tool.server.id}/TOOL")

@@ -177,9 +177,9 @@ class AgentTools:
             yield event
 
     def _loaded(self, tool: AgentTool | None, name: str) -> LoadedTool:
-        known = None if tool is None else self._checked.get(tool)
-        if known is not None:
-            return known
+        checked_tool = None if tool is None else self._checked.get(tool)
+        if checked_tool is not None:
+            return checked_tool
         if tool is None:
             return _absent(name, "unknown_tool", f"no tool has the name {name!r}")
         try:
@@ -195,19 +195,21 @@ class AgentTools:
             raise RuntimeError(NO_CALL)
         return await call.through(lambda: self._inner_call(call, loaded, tool_use, state))
 
-    def call_by_name(self, agent: Agent, name: str, arguments: Mapping[str, Any], known: OpenCall | None = None) -> Any:
+    def call_by_name(
+        self, agent: Agent, name: str, arguments: Mapping[str, Any], outer_call: OpenCall | None = None
+    ) -> Any:
         """Make a call for `agent.tool.NAME(...)`, in a thread of a tool.
 
         Raises:
             AttributeError: The agent has no such tool.
             RuntimeError: It is not clear for which call this one is made, or it would wait for itself.
         """
-        call = open_call(agent, known)
+        call = open_call(agent, outer_call)
         if call is None:
             raise RuntimeError(NO_CALL)
-        given = {key: value for key, value in arguments.items() if agent_itself(value) is not agent}
+        own_arguments = {key: value for key, value in arguments.items() if agent_itself(value) is not agent}
         again = f"await asyncio.to_thread(agent.tool.{name}, ...)"
-        return call.through_from_thread(lambda: self._call_named(call, agent, name, given), again)
+        return call.through_from_thread(lambda: self._call_named(call, agent, name, own_arguments), again)
 
     async def _call_named(self, call: OpenCall, agent: Agent, name: str, arguments: Mapping[str, Any]) -> Any:
         self.take_in(agent.tool_registry)

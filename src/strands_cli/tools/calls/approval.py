@@ -185,25 +185,25 @@ def _content_of(path: str, workspace: Workspace) -> str | _Unseen | None:
         return None
     try:
         # Looked at first: a pipe would wait for a writer.
-        found = os.stat(realpath)  # noqa: PTH116
-        if not stat.S_ISREG(found.st_mode):
+        file_stat = os.stat(realpath)  # noqa: PTH116
+        if not stat.S_ISREG(file_stat.st_mode):
             return None
-        if found.st_size > MAX_BYTES:
-            return _Unseen(f"a file of {found.st_size} bytes, which is too large to compare")
+        if file_stat.st_size > MAX_BYTES:
+            return _Unseen(f"a file of {file_stat.st_size} bytes, which is too large to compare")
         content = Path(realpath).read_bytes()
     except (OSError, ValueError):
         return None
     try:
         return content.decode()
     except UnicodeDecodeError:
-        return _Unseen(f"a file of {found.st_size} bytes, which is not text")
+        return _Unseen(f"a file of {file_stat.st_size} bytes, which is not text")
 
 
 MAX_SHOWN = 1000
 MAX_SHOWN_ITEMS = 50
 
 
-async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decision:
+async def approved(attempt: Attempt, request: Request, decision: Decision) -> Decision:
     """Put a call to a person; the approval is bound to the digest of these very arguments.
 
     Returns: The decision in the answer: allow or deny.
@@ -212,7 +212,7 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
         WaitingForPerson: the question was stored and waits.
     """
     planned, scope = attempt.tool.planned, attempt.scope
-    call = _permission_question(attempt, request, asked)
+    call = _permission_question(attempt, request, decision)
     question = Question(
         key=question_about(attempt.effect.key),
         kind="approval",
@@ -224,13 +224,15 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
     )
     answer = await scope.ask(question, {"tool": call.tool, "arguments": call.digest})
     if answer.outcome == "nobody":
-        only_a_person = asked.plugin is not None or call.needs_terminal
+        only_a_person = decision.plugin is not None or call.needs_terminal
         fix = "" if only_a_person else f"; allow it with --allow {shlex.quote(planned.own_name)} or --yes"
         why = f"{DENY} was chosen" if answer.by == DENY else "no person can be asked"
         name = None if only_a_person else planned.own_name
-        return Decision("deny", f"{asked.rule}, and {why}{fix}", no_person=True, allowed_by=name)
+        return Decision("deny", f"{decision.rule}, and {why}{fix}", no_person=True, allowed_by=name)
     if answer.text == "yes" and call.needs_terminal and not answer.is_typed:
-        return Decision("deny", f"{asked.rule}, and only a person at a terminal can answer, not a program or a script")
+        return Decision(
+            "deny", f"{decision.rule}, and only a person at a terminal can answer, not a program or a script"
+        )
     if answer.text == "yes":
         return Decision("allow", f"approved by {answer.by}" + (" for every call of the run" if answer.grants else ""))
     return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
@@ -241,20 +243,20 @@ def question_about(call: str) -> str:
     return f"{call}/approval"
 
 
-def _permission_question(attempt: Attempt, request: Request, asked: Decision) -> PermissionQuestion:
+def _permission_question(attempt: Attempt, request: Request, decision: Decision) -> PermissionQuestion:
     planned, redactor = attempt.tool.planned, attempt.redactor
     # A late tool may be another one at the next call.
-    each = is_managed(asked) or asked.plugin is not None or isinstance(planned, LateTool)
+    each = is_managed(decision) or decision.plugin is not None or isinstance(planned, LateTool)
     change = change_of(request)
     return PermissionQuestion(
         tool=planned.name,
         arguments=redactor.json(attempt.arguments),
-        reason=asked.rule,
+        reason=decision.rule,
         agent=attempt.scope.who,
         digest=digest_of(attempt.arguments),
         reference="" if planned.own_name == planned.name else planned.reference,
         distribution=planned.distribution,
-        needs_terminal=is_managed(asked),
+        needs_terminal=is_managed(decision),
         diff=redactor.text(change.diff),
         unseen=change.unseen,
         # Not a rule: a rule fits names, and a workflow can give a name to another tool.

@@ -29,8 +29,10 @@ class Contract:
     @property
     def places(self) -> Workspace:
         """The places where paths of a call begin, for policy."""
-        found = self.workspace
-        return Workspace(str(found.get("root") or ""), found.get("mounts") or {}, found.get("written_mounts") or {})
+        workspace = self.workspace
+        return Workspace(
+            str(workspace.get("root") or ""), workspace.get("mounts") or {}, workspace.get("written_mounts") or {}
+        )
 
     def keywords(
         self, config: Mapping[str, Any], deadline: float, cancel: threading.Event, declared: Sequence[str] = ()

@@ -63,8 +63,8 @@ class Asking:
         Raises:
             WaitingForPerson: one of them still waits.
         """
-        for asked in self._effect.waits_for.get("asked", ()):
-            if (refusal := await self._put(asked)) is not None:
+        for question in self._effect.waits_for.get("asked", ()):
+            if (refusal := await self._put(question)) is not None:
                 return refusal
         return None
 
@@ -99,10 +99,10 @@ class Asking:
         for interrupt in self._handed.values():
             interrupt.response = None
 
-    async def _put(self, asked: dict[str, Any]) -> str | None:
-        name = asked["name"]
-        question = self._question(asked)
-        self._asked.append(asked)
+    async def _put(self, fields: dict[str, Any]) -> str | None:
+        name = fields["name"]
+        question = self._question(fields)
+        self._asked.append(fields)
         bound_to = {"tool": self._tool.name, "arguments": digest_of(self._arguments), "asks": name}
         answer = await self._scope.ask(question, bound_to)
         if answer.reason is not None:
@@ -110,8 +110,8 @@ class Asking:
         self.answers[name] = answer.text
         return None
 
-    def _question(self, asked: dict[str, Any]) -> Question:
-        name, reason = asked["name"], asked["reason"]
+    def _question(self, fields: dict[str, Any]) -> Question:
+        name, reason = fields["name"], fields["reason"]
         prompt = reason if isinstance(reason, str) and reason else name
         more = "" if reason is None or isinstance(reason, str) else json.dumps(reason, ensure_ascii=False, indent=2)
         who = f"{self._tool.name} of {self._tool.distribution}, called by {self._scope.who}, asks"
@@ -136,13 +136,13 @@ def connection_refusal(rules: Sequence[Rule], request: Request) -> ConnectionRef
     A rule that asks refuses too, unless it has asked about the call itself: a person cannot be asked in the middle of
     a call, and the model can name the address in a call of its own.
     """
-    asked = speaking_rules(rules, request)
+    asking_rules = speaking_rules(rules, request)
 
     def refusal(url: str) -> str | None:
         decision = decide(rules, _at(request, url))
         if decision.effect == "deny":
             return decision.rule
-        if decision.effect == "ask" and decision.by is not None and decision.by not in asked:
+        if decision.effect == "ask" and decision.by is not None and decision.by not in asking_rules:
             return f"a person has to be asked first ({decision.rule})"
         return None
 
@@ -154,10 +154,10 @@ def _at(request: Request, url: str) -> Request:
     arguments = request.arguments or {}
     moved = {name: url for name in arguments if "url" in kinds_of_argument(request, name)}
     # In a declared resource, braces name an argument.
-    place = url.replace("{", "%7B").replace("}", "%7D")
+    address = url.replace("{", "%7B").replace("}", "%7D")
     declared = request.claims.get("resources")
     others = {key: value for key, value in declared.items() if key != "connects"} if isinstance(declared, dict) else {}
-    claims = {**request.claims, "resources": {**others, "connects": [f"url:{place}"]}}
+    claims = {**request.claims, "resources": {**others, "connects": [f"url:{address}"]}}
     return replace(request, arguments={**arguments, **moved}, claims=claims)
 
 

@@ -206,14 +206,14 @@ class OpenCall:
         A tool may make its calls in another order when it is entered again, or others; threads have none.
         """
         same = (name, digest_of(effect_input))
-        numbers = sorted(number for one, number in self._known if one == kind)
+        numbers = sorted(number for known_kind, number in self._known if known_kind == kind)
         equal = (
             number for number in numbers if self._known[kind, number] == same and (kind, number) not in self._claimed
         )
-        place = next(equal, numbers[-1] + 1 if numbers else 0)
-        self._known[kind, place] = same
-        self._claimed.add((kind, place))
-        return place
+        call_number = next(equal, numbers[-1] + 1 if numbers else 0)
+        self._known[kind, call_number] = same
+        self._claimed.add((kind, call_number))
+        return call_number
 
     async def wait_for_earlier(self, before: int, of: Touched | None) -> None:
         """Wait for its own calls before one of them, all or those that conflict with it."""
@@ -230,14 +230,14 @@ class InnerScope(StepScope):
         depth: How many calls the outer call is inside of.
     """
 
-    def __init__(self, call: OpenCall, place: int) -> None:
+    def __init__(self, call: OpenCall, position: int) -> None:
         outer = call.scope
         super().__init__(outer.run, call.effect.key, outer.who, outer.limits, outer)
         self.touched = Touched()
         self.over = asyncio.Event()
         self.depth = call.depth
         self._call = call
-        self._place = place
+        self._place = position
         self._asks_outer = self.before_asking
         self.before_asking = self._wait_to_ask
 
@@ -282,9 +282,9 @@ def open_call(agent: Any = None, call: OpenCall | None = None) -> OpenCall | Non
         agent: The agent that the code uses. In a thread that the tool has started, its only open call is meant.
         call: The call for which the tool got the agent.
     """
-    known = _OPEN.get() or call
-    if known is not None or agent is None:
-        return known
+    outer_call = _OPEN.get() or call
+    if outer_call is not None or agent is None:
+        return outer_call
     calls = [call for call in ALL if call.state.get("agent") is agent]
     return calls[0] if len(calls) == 1 else None
 

@@ -67,10 +67,10 @@ class Order:
         return self._calls.pop(tool_use_id, None)
 
     def _turn(self, message: Mapping[str, Any], others: Container[str]) -> dict[str, CallScope]:
-        asked = [block["toolUse"] for block in message["content"] if "toolUse" in block]
+        tool_uses = [block["toolUse"] for block in message["content"] if "toolUse" in block]
         # Journals from before names were repaired have names that cannot be a tool's; the SDK answers those itself.
-        names = {one["toolUseId"]: one["name"] for one in asked if one["name"] == tool_name(one)}
-        ours = {one: name in self._made_of_calls for one, name in names.items() if name not in others}
+        names = {use["toolUseId"]: use["name"] for use in tool_uses if use["name"] == tool_name(use)}
+        ours = {identity: name in self._made_of_calls for identity, name in names.items() if name not in others}
         if len(ours) < 2:  # a single call waits for no other
             return {}
         # The usage inside a call counts before the next one may count the rest of the budget.
@@ -87,23 +87,23 @@ class Turn:
 
     def __init__(self, step: StepScope, holding: Sequence[bool]) -> None:
         self.step = step
-        self.calls = [CallScope(self, place, holds=holds) for place, holds in enumerate(holding)]
+        self.calls = [CallScope(self, position, holds=holds) for position, holds in enumerate(holding)]
         self.reasons: dict[int, StrandsCliError] = {}
         self._finished = 0
 
-    def reason_before(self, place: int) -> StrandsCliError | None:
+    def reason_before(self, position: int) -> StrandsCliError | None:
         """Return why no call at this place may begin any more, if an earlier one has stopped the run.
 
         One that waits for a person does so only for calls that conflict with it: the others are put to the person too.
         """
-        touched = self.calls[place].touched
-        before = sorted(other for other in self.reasons if other < place)
-        stops = (one for one in before if not self._waits(one) or self.calls[one].touched.conflicts(touched))
+        touched = self.calls[position].touched
+        before = sorted(other for other in self.reasons if other < position)
+        stops = (other for other in before if not self._waits(other) or self.calls[other].touched.conflicts(touched))
         earlier = next(stops, None)
         return self.step.stopped if earlier is None else self.reasons[earlier]
 
-    def _waits(self, place: int) -> bool:
-        reason = self.reasons[place]
+    def _waits(self, position: int) -> bool:
+        reason = self.reasons[position]
         return isinstance(reason, WaitingForPerson) and not isinstance(reason, NeedsDecision)
 
     def note_finished(self) -> None:
@@ -123,7 +123,7 @@ class Turn:
         first, *_ = places = sorted(self.reasons)
         if not isinstance(self.reasons[first], WaitingForPerson):
             return self.reasons[first]
-        alike = (self.reasons[one] for one in places if self._waits(one) == self._waits(first))
+        alike = (self.reasons[index] for index in places if self._waits(index) == self._waits(first))
         return combined([reason for reason in dict.fromkeys(alike) if isinstance(reason, WaitingForPerson)])
 
 
@@ -136,7 +136,7 @@ class CallScope(StepScope):
         all_over: Set when it and all before it are over.
     """
 
-    def __init__(self, turn: Turn, place: int, *, holds: bool) -> None:
+    def __init__(self, turn: Turn, position: int, *, holds: bool) -> None:
         step = turn.step
         super().__init__(step.run, step.key, step.who, step.limits)
         self._state, self.outer = step._state, step.outer
@@ -144,7 +144,7 @@ class CallScope(StepScope):
         self.known, self.over, self.all_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.touched = Touched()
         self._turn = turn
-        self._place = place
+        self._place = position
         self._holds = holds
         self._asks_step = step.before_asking
         self._unbegun: Effect | None = None

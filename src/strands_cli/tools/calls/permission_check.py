@@ -242,9 +242,9 @@ class PermissionCheck:
             scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))
             return result
         await scope.turn(request if tool.absent is None else Request(request.names, claims=TOUCHES_NOTHING))
-        asked = {**tool_use, "name": name, "input": arguments}
+        tool_request = {**tool_use, "name": name, "input": arguments}
         refusal = connection_refusal(self.rules, request)
-        attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.redactor, refusal)
+        attempt = Attempt(tool, tool_request, scope, effect, state, self.contract, self.redactor, refusal)
         effect.keep(**kept_arguments(written, arguments, self.redactor))
         result, seconds = await self._made(attempt, request, problem, span)
         scope.emit(_finished(scope, effect, name, result, seconds, replayed=False))

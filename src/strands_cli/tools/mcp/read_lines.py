@@ -43,7 +43,7 @@ REPLACED = "sends characters that are none; each is replaced"
 def readable(line: bytes) -> bytes:
     """Return a line, or several, in which each half of a character and each control character is replaced."""
     if b"\\u" in line:
-        line = _ESCAPES.sub(lambda found: _REPLACEMENT if found["half"] else found[0], line)
+        line = _ESCAPES.sub(lambda match: _REPLACEMENT if match["half"] else match[0], line)
     line = _CONTROLS.sub(lambda _: _REPLACEMENT, line)
     return line if line.isascii() else line.decode("utf-8", "replace").encode()
 
@@ -136,7 +136,7 @@ def messages_in(line: bytes, requests: Requests, link: Link) -> list[SessionMess
     plain = readable(line)
     text = plain.decode("utf-8", "replace")
     meant = list(_objects_in(text))
-    messages = [_message(one, requests, link) for one in meant]
+    messages = [_message(value, requests, link) for value in meant]
     if plain != line and any(messages):
         link.note(REPLACED)
     if not any(map(_is_of_protocol, meant)) and is_of_protocol(line):
@@ -182,8 +182,8 @@ def _message(value: Mapping[str, Any], requests: Requests, link: Link) -> Sessio
         return _made(value, requests)
     identity = requests.known(value.get("id"))
     if value.get("id") is not None and identity is None:
-        what = f"it answered a request that was not sent: {shortened(_written(value['id']), 80)}"
-        return _failed(what, requests.only, requests, link)
+        fault = f"it answered a request that was not sent: {shortened(_written(value['id']), 80)}"
+        return _failed(fault, requests.only, requests, link)
     identity = requests.only if identity is None else identity
     if identity is None:
         return _unread(_written(value), None, requests, link)
@@ -196,11 +196,11 @@ def _message(value: Mapping[str, Any], requests: Requests, link: Link) -> Sessio
     return made or _unread(_written(value), identity, requests, link)
 
 
-def _error(given: Any) -> dict[str, Any]:
+def _error(value: Any) -> dict[str, Any]:
     """Return an error as the protocol has it: with a number and a text."""
-    error = json_object(given)
+    error = json_object(value)
     code, text = error.get("code"), error.get("message")
-    words = text if isinstance(text, str) else given if isinstance(given, str) else _written(given)
+    words = text if isinstance(text, str) else value if isinstance(value, str) else _written(value)
     kept = {"data": error["data"]} if "data" in error else {}
     return {"code": code if type(code) is int else INTERNAL_ERROR, "message": words, **kept}
 
@@ -220,21 +220,21 @@ def unread_answer(body: bytes, request: Requests, link: Link, status: str = "") 
     text = " ".join(body.decode("utf-8", "replace").split())
     if not status and text:
         return _unread(text, None, request, link)
-    what = f"{status}: {shortened(text, _SHOWN)}" if status and text else status or "it sent an answer without content"
-    return _failed(what, request.only, request, link)
+    fault = f"{status}: {shortened(text, _SHOWN)}" if status and text else status or "it sent an answer without content"
+    return _failed(fault, request.only, request, link)
 
 
 def _unread(text: str, identity: Any, requests: Requests, link: Link) -> SessionMessage | None:
     """Return the error for an answer that cannot be read."""
-    what = f"it sent a message that cannot be read: {shortened(text.strip(), _SHOWN)}"
-    return _failed(what, identity if identity is not None else requests.only, requests, link)
+    fault = f"it sent a message that cannot be read: {shortened(text.strip(), _SHOWN)}"
+    return _failed(fault, identity if identity is not None else requests.only, requests, link)
 
 
-def _failed(what: str, identity: Any, requests: Requests, link: Link) -> SessionMessage | None:
+def _failed(fault: str, identity: Any, requests: Requests, link: Link) -> SessionMessage | None:
     if identity is not None:
-        return _made({"id": identity, "error": {"code": PARSE_ERROR, "message": what}}, requests)
+        return _made({"id": identity, "error": {"code": PARSE_ERROR, "message": fault}}, requests)
     if requests:
-        link.fault = what
+        link.fault = fault
     return None
 
 

@@ -37,18 +37,18 @@ def usable_tools(listed: Any, version: str, tell: Tell) -> list[dict[str, Any]]:
         listed: The list from the server. version: The agreed version of the protocol. tell: Gets a sentence about the
             server for each omitted or changed tool.
     """
-    found: dict[str, dict[str, Any]] = {}
+    tools: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(listed if isinstance(listed, list) else [listed], 1):
         name = entry.get("name") if isinstance(entry, Mapping) else None
         if not isinstance(entry, Mapping) or not isinstance(name, str) or not name:
             tell(f"has a tool, number {number} of its list, that is left out: it has no name")
-        elif name in found:
+        elif name in tools:
             tell(f"lists '{shortened(name, 80)}' twice; the first one is used")
         elif (schema := input_schema(entry.get("inputSchema"))) is None:
             tell(f"has a tool '{shortened(name, 80)}' that is left out: its inputSchema does not describe an object")
         else:
-            found[name] = {"name": name, "inputSchema": schema, **_rest(entry, version, tell)}
-    return list(found.values())
+            tools[name] = {"name": name, "inputSchema": schema, **_rest(entry, version, tell)}
+    return list(tools.values())
 
 
 def input_schema(schema: Any) -> dict[str, Any] | None:
@@ -64,7 +64,7 @@ def input_schema(schema: Any) -> dict[str, Any] | None:
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, Mapping) or not isinstance(required, (list, bool)):
         return None
-    if not all(isinstance(one, (Mapping, bool)) for one in properties.values()):
+    if not all(isinstance(property_schema, (Mapping, bool)) for property_schema in properties.values()):
         return None
     unused = {"type"} if isinstance(required, list) else {"type", "required"}
     return {"type": "object", **{word: part for word, part in schema.items() if word not in unused}}
@@ -201,14 +201,14 @@ class RepairedStream:
             return repaired_answer(result, self._version)
         if any(word in result for word in _OF_OTHERS):
             return result
-        said = result.get("toolResult", {name: part for name, part in result.items() if name != "_meta"})
-        return {"content": [] if said in ({}, None) else [_text(said)]}
+        tool_result = result.get("toolResult", {name: part for name, part in result.items() if name != "_meta"})
+        return {"content": [] if tool_result in ({}, None) else [_text(tool_result)]}
 
 
 def _introduction(result: dict[str, Any]) -> dict[str, Any]:
     """Return the first answer of a server; a capability is an object, and names and versions are texts."""
-    given = json_object(result.get("capabilities"))
-    offered = {name: json_object(one) for name, one in given.items() if one not in (None, False)}
+    capabilities = json_object(result.get("capabilities"))
+    offered = {name: json_object(settings) for name, settings in capabilities.items() if settings not in (None, False)}
     about = json_object(result.get("serverInfo"))
     named = {word: str(about.get(word) or "unknown") for word in ("name", "version")}
     return {**result, "capabilities": offered, "serverInfo": {**about, **named}}
@@ -277,7 +277,7 @@ def _data_in(block: Mapping[str, Any]) -> tuple[str, str | None]:
     for word in ("data", "blob", "base64", "url"):
         data = both.get(word, inner.get(word))
         listed = data.get("data") if isinstance(data, Mapping) else data  # how Node writes a buffer
-        if isinstance(listed, list) and listed and all(type(one) is int and 0 <= one < 256 for one in listed):
+        if isinstance(listed, list) and listed and all(type(number) is int and 0 <= number < 256 for number in listed):
             return mime, base64.b64encode(bytes(listed)).decode()
         if isinstance(data, str) and data.startswith("data:"):
             head, _, data = data.partition(",")
@@ -295,11 +295,11 @@ def _text(value: Any) -> dict[str, Any]:
 
 def _blocks(content: Any) -> Iterator[Any]:
     """Yield the blocks of content, also of a list in a list."""
-    for one in content:
-        if isinstance(one, list):
-            yield from one
+    for block in content:
+        if isinstance(block, list):
+            yield from block
         else:
-            yield one
+            yield block
 
 
 # The connection to one MCP server as the SDK's client opens it, in its own thread, and as the run may break it off.
@@ -358,10 +358,10 @@ class Link:
         if scope.cancelled_caught:
             raise ConnectionError("given up")
 
-    def note(self, what: str) -> None:
+    def note(self, note: str) -> None:
         """Note a fact about the messages of the server for a person, once; a flood ends."""
         if len(self.notes) < MAX_NOTES:
-            self.notes.setdefault(what)
+            self.notes.setdefault(note)
 
     def give_up(self) -> None:
         """Break it off, from any thread: each pending request gets an error."""

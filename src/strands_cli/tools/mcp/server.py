@@ -123,11 +123,11 @@ class Client(MCPClient):
     def list_all(self) -> list[MCPAgentTool]:
         """Return all tools of the server."""
         page = self.list_tools_sync()
-        found = list(page)
+        tools = list(page)
         while page.pagination_token is not None:
             page = self.list_tools_sync(page.pagination_token)
-            found += page
-        return found
+            tools += page
+        return tools
 
 
 class Server:
@@ -231,10 +231,10 @@ class Server:
         if client is not None:
             await _stopped(client, self._link)
 
-    def _fault(self, what: str) -> NotEquipped:
+    def _fault(self, fault: str) -> NotEquipped:
         """Return the error for a server that cannot be used, with its last words."""
         link = self._link
-        message = f"the MCP server '{self.settings.id}' {what}"
+        message = f"the MCP server '{self.settings.id}' {fault}"
         if link is not None and link.fault:
             message += f"; {link.fault}"
         if link is not None and link.last_lines:
@@ -264,11 +264,11 @@ class Server:
         """Note which tools have changed, in a thread of the client."""
         now = {tool.mcp_tool.name: definition_of(tool) for tool in listed}
         changed = {}
-        for name, known in self.tools.items():
+        for name, before in self.tools.items():
             if name not in now:
                 changed[name] = "the server no longer has it"
-            elif canonical_json(now[name]) != canonical_json(known):
-                fields = [field for field in {**known, **now[name]} if now[name].get(field) != known.get(field)]
+            elif canonical_json(now[name]) != canonical_json(before):
+                fields = [field for field in {**before, **now[name]} if now[name].get(field) != before.get(field)]
                 changed[name] = f"the server has changed its {', '.join(fields)}"
         self._changed = changed
         if self._link is not None:

@@ -154,7 +154,9 @@ class _Group:
         for note in self.server.notes:
             self._warn(note)
         settings = self.server.settings
-        offered = {name: one for name, one in self.server.tools.items() if is_offered(settings, name)}
+        offered = {
+            name: definition_now for name, definition_now in self.server.tools.items() if is_offered(settings, name)
+        }
         self._check_filters()
         self._require_locked(offered)
         for name, definition in offered.items():
@@ -170,11 +172,13 @@ class _Group:
             ]
             return [loaded for tool, raw in each if (loaded := self._sound(tool, raw)) is not None]
         if planned.member not in self._raw:
-            known = list(self.server.tools)
+            offered_names = list(self.server.tools)
             fix = suggest(
                 planned.member,
-                known,
-                f"it has: {', '.join(known[:_SHOWN])}" if known else "it offers no tools; check its own settings",
+                offered_names,
+                f"it has: {', '.join(offered_names[:_SHOWN])}"
+                if offered_names
+                else "it offers no tools; check its own settings",
             )
             raise NotEquipped(f"the MCP server '{self.server.settings.id}' has no tool '{planned.member}'", fix=fix)
         raw = self._raw[planned.member]
@@ -199,11 +203,11 @@ class _Group:
         return loaded
 
     def _check_filters(self) -> None:
-        settings, known = self.server.settings, list(self.server.tools)
+        settings, offered_names = self.server.settings, list(self.server.tools)
         for word, names in (("allow", settings.tools.allow or ()), ("deny", settings.tools.deny)):
             for name in names:
-                if "*" not in name and name not in known:
-                    guess = did_you_mean(name, known)
+                if "*" not in name and name not in offered_names:
+                    guess = did_you_mean(name, offered_names)
                     self._warn(
                         f"has no tool '{name}', which its `tools.{word}` names"
                         + (f"; did you mean '{guess}'?" if guess else "")
@@ -213,10 +217,12 @@ class _Group:
         if self._pinned is None:
             return
         now = {name: LockedTool.of(name, definition) for name, definition in offered.items()}
-        wanted = {tool.member for tool in self._planned if tool.member is not None}
-        known = {name: tool for name, tool in self._pinned.tools.items() if name in now or name in wanted}
+        planned_members = {tool.member for tool in self._planned if tool.member is not None}
+        locked_tools = {
+            name: tool for name, tool in self._pinned.tools.items() if name in now or name in planned_members
+        }
         name = f"mcp:{self.server.settings.id}"
-        if differences := compare_tools(name, known, now):
+        if differences := compare_tools(name, locked_tools, now):
             fix = f"after you have read the change: strands lock --mcp --update {name}"
             findings = [Finding(difference.code, difference.message, fix=fix) for difference in differences]
             raise Denied(f"the MCP server '{self.server.settings.id}' is not what was locked", findings=findings)
@@ -229,8 +235,8 @@ class _Group:
 
         return invoke
 
-    def _warn(self, what: str) -> None:
-        self._warnings.append(f"the MCP server '{self.server.settings.id}' {what}")
+    def _warn(self, warning: str) -> None:
+        self._warnings.append(f"the MCP server '{self.server.settings.id}' {warning}")
 
 
 def _is_denied_whole(tool: McpTool) -> bool:

@@ -124,7 +124,7 @@ class ReadEvents:
             self._others += payload + b"\n"
             return b"\n".join([*kept, b""]) + b"\n" if kept else b""
         first, *more = [b"data: " + _written(message) + b"\n\n" for message in messages]
-        return b"".join([*(one + b"\n" for one in kept), first, *more])
+        return b"".join([*(kept_line + b"\n" for kept_line in kept), first, *more])
 
 
 def _written(message: SessionMessage) -> bytes:
@@ -377,8 +377,8 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, requests: 
             try:
                 line = await asyncio.wait_for(stdout.readline(), patience_s)
             except TimeoutError:
-                what = " ".join(printed.decode("utf-8", "replace").split())
-                link.fault = f"it does not speak MCP on its stdout, where it printed: {shortened(what, _SHOWN)}"
+                words = " ".join(printed.decode("utf-8", "replace").split())
+                link.fault = f"it does not speak MCP on its stdout, where it printed: {shortened(words, _SHOWN)}"
                 end_group(process.pid)
                 break
             except ValueError:

@@ -152,8 +152,8 @@ class ToolUseIds:
         block = event.get("contentBlockStart")
         if not block or not (tool_use := block.get("start", {}).get("toolUse")):
             return _with_counts(event)
-        wanted = str(tool_use.get("toolUseId") or "call")
-        unique = wanted if tool_use.get("toolUseId") and wanted not in self._taken else self._next(wanted)
+        identity = str(tool_use.get("toolUseId") or "call")
+        unique = identity if tool_use.get("toolUseId") and identity not in self._taken else self._next(identity)
         self._taken.add(unique)
         changed = {**tool_use, "name": tool_name(tool_use), "toolUseId": unique}
         start = {**event["contentBlockStart"]["start"], "toolUse": changed}
@@ -250,11 +250,11 @@ def _piece(event: Any) -> tuple[str, str | None]:
     delta = block.get("delta") or {}
     if isinstance(text := delta.get("text"), str):
         return "text", text
-    for kind, place, name in (
+    for kind, holder, name in (
         ("toolUse", delta.get("toolUse"), "input"),
         ("reasoningContent", delta.get("reasoningContent"), "text"),
     ):
-        if isinstance(place, Mapping) and isinstance(text := place.get(name), str):
+        if isinstance(holder, Mapping) and isinstance(text := holder.get(name), str):
             return kind, text
     return "", None
 
@@ -272,9 +272,9 @@ def with_whole_arguments(events: Sequence[Any]) -> list[Any]:
     """Return a turn in which no argument of a call has half a character, also one that JSON writes as an escape."""
     pieces: list[int] = []
     changed = list(events)
-    for place, event in enumerate(events):
+    for position, event in enumerate(events):
         if _piece(event)[0] == "toolUse":
-            pieces.append(place)
+            pieces.append(position)
         elif "contentBlockStop" in event or "contentBlockStart" in event:
             _make_whole(changed, pieces)
             pieces = []
@@ -292,9 +292,9 @@ def _make_whole(events: list[Any], pieces: list[int]) -> None:
     except (ValueError, RecursionError):
         return
     if has_halves(value):
-        for number, place in enumerate(pieces):
+        for number, position in enumerate(pieces):
             written = "" if number else json.dumps(with_whole_texts(value), ensure_ascii=False)
-            events[place] = _with(events[place], "toolUse", written)
+            events[position] = _with(events[position], "toolUse", written)
 
 
 def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
@@ -306,11 +306,11 @@ def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
         return list(events)
     cleaned = [copy.deepcopy(event) if _holds_input(event) else redactor.json(event) for event in events]
     for kind, places in _texts_of(cleaned):
-        whole = "".join(place[name] for place, name in places)
+        whole = "".join(holder[name] for holder, name in places)
         without = _input_without(whole, redactor) if kind == "input" else redactor.text(whole)
         if without != whole:
-            for index, (place, name) in enumerate(places):
-                place[name] = "" if index else without
+            for index, (holder, name) in enumerate(places):
+                holder[name] = "" if index else without
     return cleaned
 
 
@@ -319,7 +319,7 @@ def _may_hide(events: Sequence[Any], redactor: Redactor) -> bool:
     others: list[Any] = []
     texts = []
     for kind, places in _texts_of(events, others):
-        texts.append("".join(place[name] for place, name in places))
+        texts.append("".join(holder[name] for holder, name in places))
         if kind == "input" and "\\" in texts[-1]:
             return True  # escaped text shows only in the value of the JSON
     texts.append(_ENCODER.encode(others))
@@ -347,13 +347,13 @@ def _texts_of(
             others.append(event)
         block += "contentBlockStop" in event
         delta = event.get("contentBlockDelta", {}).get("delta", {})
-        for kind, place, name in (
+        for kind, holder, name in (
             ("text", delta, "text"),
             ("input", delta.get("toolUse"), "input"),
             ("reasoning", delta.get("reasoningContent"), "text"),
         ):
-            if isinstance(place, dict) and isinstance(place.get(name), str):
-                pieces.setdefault((block, kind), []).append((place, name))
+            if isinstance(holder, dict) and isinstance(holder.get(name), str):
+                pieces.setdefault((block, kind), []).append((holder, name))
     return [(kind, places) for (_, kind), places in pieces.items()]
 
 

@@ -60,7 +60,7 @@ def _with_text(block: Mapping[str, Any], reads: Reads) -> Mapping[str, Any]:
     result = block.get("toolResult")
     if not result:
         return block
-    content = [one if _is_read(one, reads) else {"text": _named(one)} for one in result["content"]]
+    content = [part if _is_read(part, reads) else {"text": _named(part)} for part in result["content"]]
     return block if content == result["content"] else {**block, "toolResult": {**result, "content": content}}
 
 
@@ -224,14 +224,14 @@ class _Text:
 
     def _end_of_word(self, word: str, start: int) -> int:
         """Return where a word ends that is there as a whole, or -1: `118` has no word `18`."""
-        found = self.text.find(word, start)
-        while found >= 0:
-            end = found + len(word)
-            if not (self._is_glued(found) or self._is_glued(end)):
+        position = self.text.find(word, start)
+        while position >= 0:
+            end = position + len(word)
+            if not (self._is_glued(position) or self._is_glued(end)):
                 return end
-            found = self.text.find(word, found + 1)
+            position = self.text.find(word, position + 1)
         return -1
 
-    def _is_glued(self, place: int) -> bool:
+    def _is_glued(self, position: int) -> bool:
         text = self.text
-        return 0 < place < len(text) and text[place - 1].isalnum() and text[place].isalnum()
+        return 0 < position < len(text) and text[position - 1].isalnum() and text[position].isalnum()

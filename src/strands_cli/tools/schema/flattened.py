@@ -65,9 +65,9 @@ def _kinds(root: Mapping[str, Any], schema: Any, levels: int) -> frozenset[str] 
     if isinstance(stated, (str, list)):
         return frozenset([stated] if isinstance(stated, str) else map(str, stated))
     if isinstance(schema.get("enum"), list):
-        return frozenset(_WORDS.get(type(one), "other") for one in schema["enum"])
-    found = [_kinds(root, part, levels - 1) for part in _alternatives(schema)] if levels else []
-    return None if None in found or not found else frozenset().union(*filter(None, found))
+        return frozenset(_WORDS.get(type(constant), "other") for constant in schema["enum"])
+    kinds = [_kinds(root, part, levels - 1) for part in _alternatives(schema)] if levels else []
+    return None if None in kinds or not kinds else frozenset().union(*filter(None, kinds))
 
 
 def _part_for(root: Mapping[str, Any], schema: Any, kind: str, levels: int) -> Mapping[str, Any]:
@@ -130,9 +130,9 @@ class References:
 
     def _part(self, word: str, part: Any) -> Any:
         if word in MAPS and isinstance(part, Mapping):
-            return {name: self.written_out(one) for name, one in part.items()}
+            return {name: self.written_out(subschema) for name, subschema in part.items()}
         if word in LISTS and isinstance(part, list):
-            return [self.written_out(one) for one in part]
+            return [self.written_out(subschema) for subschema in part]
         return self.written_out(part) if word in PARTS else copy.deepcopy(part)
 
     def _followed(self, ref: str, beside: Mapping[str, Any]) -> Any:
@@ -151,10 +151,10 @@ class References:
 
 def target_of(root: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
     """Return the target of a local reference; an empty schema for one that cannot be followed here."""
-    found: Any = root
+    target: Any = root
     for token in ref.removeprefix("#").split("/")[1:] if ref.startswith("#") else ("",):
-        found = json_object(found).get(token.replace("~1", "/").replace("~0", "~"))
-    return json_object(found)
+        target = json_object(target).get(token.replace("~1", "/").replace("~0", "~"))
+    return json_object(target)
 
 
 def merged(parts: Sequence[Any]) -> Schema:
@@ -192,9 +192,9 @@ def joined(alternatives: Iterable[Any]) -> Schema:
     properties: dict[str, list[Any]] = {}
     for part in parts:
         for name, schema in (part.get("properties") or {}).items():
-            known = properties.setdefault(name, [])
-            if schema not in known:
-                known.append(copy.deepcopy(schema))
+            alternatives_of_name = properties.setdefault(name, [])
+            if schema not in alternatives_of_name:
+                alternatives_of_name.append(copy.deepcopy(schema))
     required = list(parts[0].get("required") or ()) if parts else []
     for part in parts[1:]:
         required = [name for name in required if name in (part.get("required") or ())]
@@ -207,7 +207,7 @@ def _any_of(schemas: list[Any]) -> Any:
         return schemas[0]
     values = [_values(part) for part in schemas]
     if all(value is not None for value in values):
-        return {"enum": [one for value in values for one in value or ()]}
+        return {"enum": [constant for value in values for constant in value or ()]}
     return {"anyOf": schemas}
 
 

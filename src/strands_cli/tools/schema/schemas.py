@@ -100,9 +100,9 @@ def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HI
         error = jsonschema.exceptions.best_match(problems)
     if error is None:
         return None
-    place = error.json_path.removeprefix("$").lstrip(".")
+    path = error.json_path.removeprefix("$").lstrip(".")
     # Redacted before it is cut: half a secret at the edge would not be found.
-    return shortened(redactor.text(f"{place}: {error.message}" if place else error.message), MAX_MESSAGE)
+    return shortened(redactor.text(f"{path}: {error.message}" if path else error.message), MAX_MESSAGE)
 
 
 def problem_of_text(schema: Mapping[str, Any], text: str) -> str | None:

@@ -37,7 +37,7 @@ def translated(pattern: str) -> str:
     flags = ""
     if (literal := _LITERAL.fullmatch(pattern)) is not None and _KNOWN_FLAGS.issuperset(literal[2]):
         pattern = literal[1]
-        flags = "".join(one for one in "ims" if one in literal[2])
+        flags = "".join(flag for flag in "ims" if flag in literal[2])
     parts: list[str] = []
     in_set = False
     for token in _TOKEN.finditer(pattern):
@@ -88,17 +88,17 @@ def _escaped(char: str) -> str:
 
 def patterns_in(schema: Any) -> Iterator[str]:
     """Yield each pattern of a schema, those of names too."""
-    found: list[str] = []
+    patterns: list[str] = []
 
     def note(part: dict[str, Any]) -> dict[str, Any]:
         named = part.get("patternProperties")
-        found.extend(named if isinstance(named, Mapping) else ())
+        patterns.extend(named if isinstance(named, Mapping) else ())
         if isinstance(part.get("pattern"), str):
-            found.append(part["pattern"])
+            patterns.append(part["pattern"])
         return part
 
     rewritten(schema, note)
-    yield from dict.fromkeys(found)
+    yield from dict.fromkeys(patterns)
 
 
 # A keyword applied to a value is one step; an ordinary call takes some dozens.
@@ -297,11 +297,11 @@ def _additional_properties(plain: Callable[..., Any]) -> Callable[..., Any]:
         patterns = schema.get("patternProperties")
         if not patterns or not validator.is_type(instance, "object"):
             return plain(validator, allowed, instance, schema)
-        known = schema.get("properties", {})
+        properties = schema.get("properties", {})
         extra = {
             name: value
             for name, value in instance.items()
-            if name not in known and all(matches(pattern, name) is False for pattern in patterns)
+            if name not in properties and all(matches(pattern, name) is False for pattern in patterns)
         }
         return plain(validator, allowed, extra, {})
 

@@ -102,8 +102,8 @@ def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
         None,
     )
     if error is not None:
-        place = "".join(f"/{token}" for token in error.path)
-        message = f"this is not a JSON Schema: {error.message}" + (f" (at {place})" if place else "")
+        pointer = "".join(f"/{token}" for token in error.path)
+        message = f"this is not a JSON Schema: {error.message}" + (f" (at {pointer})" if pointer else "")
         is_type = list(error.path)[-1:] == ["type"] and isinstance(error.instance, str)
         fix = suggest(error.instance, _TYPES) if is_type else None
         return Finding(BAD_SCHEMA, message, where, fix or "see json-schema.org for the keywords")
@@ -127,7 +127,7 @@ def _are_plain(schemas: Any) -> bool:
 
 def _are_names(value: Any) -> bool:
     """Return whether a value is a list of texts, each once."""
-    return isinstance(value, list) and all(isinstance(one, str) for one in value) and len(value) == len(set(value))
+    return isinstance(value, list) and all(isinstance(item, str) for item in value) and len(value) == len(set(value))
 
 
 def _is_type(value: Any) -> bool:

@@ -151,11 +151,13 @@ def _reserved(name: str, pointer: str, loaded: Loaded) -> Finding:
     return Finding(RESERVED_NAME, message, loaded.where(pointer, key=True), "rename the input", "warning")
 
 
-def _check_value(declared: InputSpec, value: object, pointer: str, what: str, loaded: Loaded) -> Iterator[Finding]:
+def _check_value(declared: InputSpec, value: object, pointer: str, label: str, loaded: Loaded) -> Iterator[Finding]:
     try:
         declared.coerced(value)
     except ValueError as error:
-        yield Finding(BAD_VALUE, f"{what} does not fit: {error}", loaded.where(pointer), "change the value or the type")
+        yield Finding(
+            BAD_VALUE, f"{label} does not fit: {error}", loaded.where(pointer), "change the value or the type"
+        )
 
 
 def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -230,9 +232,9 @@ def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Itera
         for number, step in enumerate(tool.steps)
         if step.save_as is not None and step.save_as in (*_OF_COMPOSITES, "input")
     ]
-    for place, name in names:
+    for key_pointer, name in names:
         message = f"`{name}` has another meaning in the templates of the tool {tool.id!r}"
-        yield Finding(RESERVED_NAME, message, loaded.where(place, key=True))
+        yield Finding(RESERVED_NAME, message, loaded.where(key_pointer, key=True))
 
 
 def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[Finding]:
@@ -245,8 +247,8 @@ def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[F
         )
         if server.command:
             fix = "keep one of the two"
-        place = f"{pointer}/{escape(meant[0])}" if meant else pointer
-        yield Finding(SERVER_FORM, message, loaded.where(place, key=bool(meant)), fix)
+        key_pointer = f"{pointer}/{escape(meant[0])}" if meant else pointer
+        yield Finding(SERVER_FORM, message, loaded.where(key_pointer, key=bool(meant)), fix)
         return
     for name, needs in (
         ("args", "command"),

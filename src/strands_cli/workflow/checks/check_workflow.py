@@ -44,11 +44,11 @@ def check_answers(site: Site, templates: Templates, spec: WorkflowSpec, loaded: 
         answer = answer_in(read.path, site.scope)
         if answer is None:
             continue
-        position, place = answer
-        if isinstance(place, Text):
-            problem = _of_text(read, position, place, spec)
+        position, node = answer
+        if isinstance(node, Text):
+            problem = _of_text(read, position, node, spec)
         else:
-            problem = _of_output(read, position, place, spec)
+            problem = _of_output(read, position, node, spec)
         if problem is not None and problem.message not in seen:
             seen.add(problem.message)
             message, where = f"{problem.message}{site.use}", loaded.where(site.pointer)
@@ -61,28 +61,28 @@ class _Problem(NamedTuple):
     severity: Severity
 
 
-def _of_text(read: Read, position: int, place: Text, spec: WorkflowSpec) -> _Problem | None:
+def _of_text(read: Read, position: int, node: Text, spec: WorkflowSpec) -> _Problem | None:
     part = read.path[position]
     if not isinstance(part, str) or part == "*" or hasattr(str, part):
         return None
     owner, rest = spoken_path(read.path[:position]), read.path[position : len(read.path) - read.is_called]
-    output = (*read.path[: position - 1], *BESIDE[1:]) if place.output == BESIDE else place.output
-    schemas = [_schema_of(agent, spec) for agent in place.agents]
+    output = (*read.path[: position - 1], *BESIDE[1:]) if node.output == BESIDE else node.output
+    schemas = [_schema_of(agent, spec) for agent in node.agents]
     instead = spoken_path((*output, *rest)) if output else ""
     if "*" in output:
         fix = f"write `{spoken_path(('', 'output', *rest))}` for `{spoken_path(('', *read.path[position - 1 :]))}`"
     elif output and (not schemas or any(schema is not None for schema in schemas)):
         fix = f"did you mean `{instead}`?"
     elif output:
-        fix = f"give the agent {place.agents[0]!r} an `output_schema`, and write `{instead}`"
+        fix = f"give the agent {node.agents[0]!r} an `output_schema`, and write `{instead}`"
     else:
         fix = f"where it is JSON: `({owner} | fromjson){spoken_path(('', *rest))}`"
     # One that may be missing is always missing: the run goes on, without the value.
     return _Problem(f"`{owner}` is text, which has no `{part}`", fix, "warning" if read.may_be_missing else "error")
 
 
-def _of_output(read: Read, position: int, place: Output, spec: WorkflowSpec) -> _Problem | None:
-    owner, agent = spoken_path(read.path[:position]), place.agents[0]
+def _of_output(read: Read, position: int, node: Output, spec: WorkflowSpec) -> _Problem | None:
+    owner, agent = spoken_path(read.path[:position]), node.agents[0]
     schema = _schema_of(agent, spec)
     if schema is None and agent in spec.agents:
         fix = f"give the agent an `output_schema`, or read its text: `{owner.removesuffix('output')}response`"
@@ -271,7 +271,7 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         }:
             message = "`{% %}` has no effect in a prompt without `{{`"
             yield no_effect(message, loaded.where(site.pointer), "write `{{ '' }}` into it to make it a template")
-    seen, told = set[tuple[str, Path]](), set[tuple[Where | None, str]]()
+    seen, reports = set[tuple[str, Path]](), set[tuple[Where | None, str]]()
     for site in template_sites(spec):
         if not site.is_condition and "{" not in site.text and "$TRACE" not in site.text:
             continue  # it renders nothing
@@ -283,8 +283,8 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield from _single_braces(site, inputs, loaded)
         yield from check_comparisons(site, templates, spec, loaded)
         for of_answer in check_answers(site, templates, spec, loaded):
-            if (of_answer.where, of_answer.message) not in told:
-                told.add((of_answer.where, of_answer.message))
+            if (of_answer.where, of_answer.message) not in reports:
+                reports.add((of_answer.where, of_answer.message))
                 yield of_answer
         paths = sorted(_paths(templates, site), key=spoken_path)
         hyphened = paths if "-" in site.text else ()  # which all ids are looked at for
@@ -304,14 +304,14 @@ def _single_braces(site: Site, inputs: Collection[str], loaded: Loaded) -> Itera
     if site.text.count("{") == 2 * site.text.count("{{"):
         return  # each is one of a pair
     # Templates are blanked to the same length, so that lines stay as they are.
-    text = _TEMPLATES.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), site.text)
+    text = _TEMPLATES.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), site.text)
     seen = set[str]()
-    for found in _SINGLE.finditer(text):
-        name = found[1]
+    for match in _SINGLE.finditer(text):
+        name = match[1]
         if name not in seen and (name in inputs or name in site.scope):
             seen.add(name)
-            where = loaded.where_in_text(site.pointer, text.count("\n", 0, found.start()) + 1)
-            message = f"`{found[0]}` is plain text here, and `{name}` is a name that templates know"
+            where = loaded.where_in_text(site.pointer, text.count("\n", 0, match.start()) + 1)
+            message = f"`{match[0]}` is plain text here, and `{name}` is a name that templates know"
             yield Finding(SINGLE_BRACES, message, where, f"did you mean `{{{{ {name} }}}}`?", "warning")
 
 
@@ -355,12 +355,12 @@ def _name(site: Site, path: Path, inputs: Collection[str], loaded: Loaded) -> Fi
     where = loaded.where(site.pointer)
     if root in reserved_names():
         names = ", ".join(sorted(site.scope))
-        known = f"known here besides inputs: {names}" if names else "known here: inputs only"
+        hint = f"known here besides inputs: {names}" if names else "known here: inputs only"
         # It may be an input that nothing declares; if not, no run starts.
         severity: Severity = "warning" if root in YIELDING else "error"
         if root in YIELDING:
-            known += f"; for a value of your own: `inputs: {{required: {{{root}: string}}}}`"
-        return Finding(UNKNOWN_NAME, f"`{root}` is not known here{site.use}", where, known, severity)
+            hint += f"; for a value of your own: `inputs: {{required: {{{root}: string}}}}`"
+        return Finding(UNKNOWN_NAME, f"`{root}` is not known here{site.use}", where, hint, severity)
     fix = suggest(root, [*site.scope, *inputs], f"declare it: `inputs: {{required: {{{root}: string}}}}`", form="`{}`")
     if site.is_condition and root in _OTHERWISE:
         fix = "write `else`, which holds where no other condition does"
@@ -377,11 +377,11 @@ def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
     meant = _hyphened(path, site.scope)
     hyphened = f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None
     close = did_you_mean(problem.word, problem.known)
-    known = f"known: {', '.join(problem.known)}" if problem.known else None
+    hint = f"known: {', '.join(problem.known)}" if problem.known else None
     severity: Severity = "error"
     if not problem.is_certain:
-        known, severity = "write `| default('')` behind it, so that the run goes on without it", "warning"
-    fix = hyphened or (f"did you mean `{close}`?" if close else known)
+        hint, severity = "write `| default('')` behind it, so that the run goes on without it", "warning"
+    fix = hyphened or (f"did you mean `{close}`?" if close else hint)
     return Finding(UNKNOWN_NAME, f"{problem.message}{site.use}", loaded.where(site.pointer), fix, severity)
 
 

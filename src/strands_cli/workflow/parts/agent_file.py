@@ -97,8 +97,8 @@ def read_tests(file: Path) -> tuple[Document, tuple[AgentTest, ...], tuple[Findi
     try:
         tests = TestsFile.model_validate(document.value, context={"document": True}).tests
     except ValidationError as error:
-        found = first_findings_of(error.errors(include_url=False), TestsFile, document)
-        return document, (), (*document.findings, *found)
+        findings = first_findings_of(error.errors(include_url=False), TestsFile, document)
+        return document, (), (*document.findings, *findings)
     return document, tests, (*document.findings, *check_tests(tests, document))
 
 
@@ -113,7 +113,7 @@ def _below_tests(document: Document) -> Document:
     """Return a list of tests as a mapping with that list; its places stay."""
 
     def moved(places: Mapping[str, Any]) -> dict[str, Any]:
-        return {f"/tests{pointer}": place for pointer, place in places.items()}
+        return {f"/tests{pointer}": position for pointer, position in places.items()}
 
     return dataclasses.replace(
         document, value={"tests": document.value}, positions=moved(document.positions), keys=moved(document.keys)
@@ -135,17 +135,21 @@ def check_tests(tests: Sequence[AgentTest], document: Document) -> Iterator[Find
 
 
 def _check_expectation(test: AgentTest, at: str, document: Document) -> Iterator[Finding]:
-    wanted = test.expect
-    if not wanted.model_fields_set:
+    expectation = test.expect
+    if not expectation.model_fields_set:
         message = f"the test {test.name!r} expects nothing"
         fix = "add `expect:` with output, contains, matches, schema or error"
         yield Finding(BAD_TEST, message, document.where(at), fix)
-    if wanted.error is not None and wanted.model_fields_set != {"error"}:
+    if expectation.error is not None and expectation.model_fields_set != {"error"}:
         message = f"the test {test.name!r} expects an error, and an answer too"
         yield Finding(BAD_TEST, message, document.where(f"{at}/expect"), "keep one of the two")
-    if wanted.matches is not None and (problem := check_regex(wanted.matches, document.where(f"{at}/expect/matches"))):
+    if expectation.matches is not None and (
+        problem := check_regex(expectation.matches, document.where(f"{at}/expect/matches"))
+    ):
         yield problem
-    if wanted.schema_ is not None and (problem := check_schema(wanted.schema_, document.where(f"{at}/expect/schema"))):
+    if expectation.schema_ is not None and (
+        problem := check_schema(expectation.schema_, document.where(f"{at}/expect/schema"))
+    ):
         yield problem
 
 
@@ -154,18 +158,20 @@ def _check_turns(recording: str | tuple[Mapping[str, Any], ...], at: str, docume
 
     if not isinstance(recording, str):
         written = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in recording]}}
-        _, found = load_recording(Document(document.file, "", written, {}))
+        _, findings = load_recording(Document(document.file, "", written, {}))
         # The places are those of the list in the test, not of the recording made of it.
-        for problem in found:
+        for problem in findings:
             below = problem.where.pointer.removeprefix(f"/steps/{STEP}") if problem.where else ""
             yield Finding(problem.code, problem.message, document.where(at + below), problem.fix)
         return
     try:
-        _, found = load_recording(read_document(Path(document.file).parent / recording))
+        _, findings = load_recording(read_document(Path(document.file).parent / recording))
     except StrandsCliError as error:
-        yield from (Finding(one.code, one.message, document.where(at), one.fix) for one in error.findings)
+        yield from (
+            Finding(finding.code, finding.message, document.where(at), finding.fix) for finding in error.findings
+        )
         return
-    yield from found
+    yield from findings
 
 
 REF_NOT_ONE_AGENT = Code(
@@ -253,8 +259,8 @@ def open_atomic(name: str | Path, *, with_tests: bool = True) -> Atomic:
     """
     source, snapshot = located(name, "agent")
     document = read_document(source)
-    found = read_atomic(document) if with_tests else _atomic(document)
-    return found if snapshot is None else replace(found, packaged=snapshot.packaged)
+    atomic = read_atomic(document) if with_tests else _atomic(document)
+    return atomic if snapshot is None else replace(atomic, packaged=snapshot.packaged)
 
 
 def find_atomic(path: Path) -> Atomic | None:
@@ -276,17 +282,17 @@ def read_atomic(document: Document) -> Atomic:
     Raises:
         InvalidInput: It has no agent, or several, or an agent that takes more than one step.
     """
-    found, file = _atomic(document), Path(document.file)
+    atomic, file = _atomic(document), Path(document.file)
     if not file.is_file() or (path := tests_beside(file)) is None:
-        return found
+        return atomic
     others = list(_agents_beside(file)) if path.name == TESTS_FILE else []
     if others:
         message = f"it is not known whose tests these are: {joined([file.name, *others])} are beside it"
         fix = f"name it after its agent: {file.stem}.{TESTS_FILE}"
         unclear = Finding(BAD_TEST, message, Where(str(path)), fix, "warning")
-        return replace(found, findings=(*found.findings, unclear))
+        return replace(atomic, findings=(*atomic.findings, unclear))
     beside, tests, findings = read_tests(path)
-    return replace(found, tests_beside=tests, beside=beside, findings=(*found.findings, *findings))
+    return replace(atomic, tests_beside=tests, beside=beside, findings=(*atomic.findings, *findings))
 
 
 def _agents_beside(file: Path) -> Iterator[str]:
@@ -316,8 +322,8 @@ def _atomic(document: Document) -> Atomic:
 
 def _no_agent(document: Document, why: str) -> InvalidInput:
     fix = "an agent has `prompt:` at the top of its file; `strands run` runs workflows"
-    found = Finding(REF_NOT_ONE_AGENT, f"this is not a file of one agent: {why}", document.where(""), fix)
-    return InvalidInput(f"{document.file} does not have one agent", findings=[found, *document.findings])
+    finding = Finding(REF_NOT_ONE_AGENT, f"this is not a file of one agent: {why}", document.where(""), fix)
+    return InvalidInput(f"{document.file} does not have one agent", findings=[finding, *document.findings])
 
 
 def _agent_file(document: Document) -> Atomic:

@@ -78,8 +78,8 @@ def entries_in(value: Any, folder: Path) -> list[Entry]:
     entries: list[Entry] = []
     for path in paths:
         of = (path[1] if path in projects.values() else "/".join(path)) if path in inner and len(paths) > 1 else ""
-        for place, name, entry in _named(_part_at(value, path)):
-            entries.append(Entry((*path, *place), name, _usual(entry), of))
+        for subpath, name, entry in _named(_part_at(value, path)):
+            entries.append(Entry((*path, *subpath), name, _usual(entry), of))
     return entries
 
 
@@ -111,16 +111,16 @@ def _usual(entry: Any) -> Any:
         return {"url": entry} if "://" in entry.split()[0] else {"command": _split(entry)}
     if not isinstance(entry, Mapping):
         return entry
-    found = dict(entry)
+    fields = dict(entry)
     for word, sign in (("env", "="), ("environment", "="), ("headers", ":")):
         if isinstance(entry.get(word), list):
-            found[word] = dict(_pairs(entry[word], sign))
-    headers = {**json_object(found.get("headers")), **json_object(found.pop("http_headers", None))}
-    for name, variable in json_object(found.pop("env_http_headers", None)).items():
+            fields[word] = dict(_pairs(entry[word], sign))
+    headers = {**json_object(fields.get("headers")), **json_object(fields.pop("http_headers", None))}
+    for name, variable in json_object(fields.pop("env_http_headers", None)).items():
         headers[name] = f"${{{variable}}}"
-    if isinstance(token := found.pop("bearer_token_env_var", None), str):
+    if isinstance(token := fields.pop("bearer_token_env_var", None), str):
         headers["Authorization"] = f"Bearer ${{{token}}}"
-    return {**found, "headers": headers} if headers else found
+    return {**fields, "headers": headers} if headers else fields
 
 
 def _pairs(lines: list[Any], sign: str) -> Iterator[tuple[str, Any]]:
@@ -258,29 +258,29 @@ def imported_servers(document: Document) -> ImportedServers:
 def _converted(document: Document) -> tuple[dict[str, Any], Variables]:
     """Return the sections of a file, and its variables."""
     settings = json_object(document.value)
-    asked = asked_in(settings.get("inputs") or json_object(settings.get("mcp")).get("inputs"))
-    variables = Variables(Path(document.file).parent, os.environ, asked)
+    questions = asked_in(settings.get("inputs") or json_object(settings.get("mcp")).get("inputs"))
+    variables = Variables(Path(document.file).parent, os.environ, questions)
     entries = entries_in(document.value, Path.cwd())
     has_any = any(is_server(entry.value) for entry in entries)
     servers: list[dict[str, Any]] = []
     names = _Names()
-    for one in entries:
-        entry = json_object(one.value)
+    for server in entries:
+        entry = json_object(server.value)
         if entry.get("disabled") is True or entry.get("enabled") is False:
-            variables.notes.append(f"left out: the server '{one.name}' is switched off")
+            variables.notes.append(f"left out: the server '{server.name}' is switched off")
         elif is_server(entry):
-            identity = names.unused(_NOT_IN_IDS.sub("-", one.name).strip("-") or "server")
-            servers.append({"id": identity, **_Server(one.name, entry, variables).fields()})
-            if one.of:
-                variables.notes.append(f"the server '{identity}' is one of {one.of}")
+            identity = names.unused(_NOT_IN_IDS.sub("-", server.name).strip("-") or "server")
+            servers.append({"id": identity, **_Server(server.name, entry, variables).fields()})
+            if server.of:
+                variables.notes.append(f"the server '{identity}' is one of {server.of}")
         elif has_any:
             variables.to_do.append(
-                f"the server '{one.name}' is left out: it has neither `command` nor `url`; write one"
+                f"the server '{server.name}' is left out: it has neither `command` nor `url`; write one"
             )
         else:
-            where = document.where("/" + "/".join(part.replace("~", "~0").replace("/", "~1") for part in one.place))
+            where = document.where("/" + "/".join(part.replace("~", "~0").replace("/", "~1") for part in server.place))
             finding = Finding(
-                BAD_SERVERS, f"'{one.name}' has neither `command` nor `url`", where, "remove it, or complete it"
+                BAD_SERVERS, f"'{server.name}' has neither `command` nor `url`", where, "remove it, or complete it"
             )
             raise InvalidInput("the MCP servers cannot be read", findings=[finding])
     if not entries:
@@ -299,12 +299,12 @@ class _Names:
 
     def unused(self, name: str) -> str:
         """Return the name, or one like it where it is taken."""
-        found = name
-        while found in self._next:
+        candidate = name
+        while candidate in self._next:
             self._next[name] += 1
-            found = f"{name}-{self._next[name]}"
-        self._next[found] = 1
-        return found
+            candidate = f"{name}-{self._next[name]}"
+        self._next[candidate] = 1
+        return candidate
 
 
 class _Server:
@@ -319,13 +319,13 @@ class _Server:
         command, address = command_of(self._entry), address_of(self._entry)
         kind = str(self._entry.get("type") or self._entry.get("transport") or "").lower()
         if command and not (address and kind not in ("", "stdio")):
-            found = self._program(command)
+            fields = self._program(command)
         else:
-            found = self._address(str(address), kind)
+            fields = self._address(str(address), kind)
         tools = {word: list(names) for key, word in _FILTERS.items() if isinstance(names := self._entry.get(key), list)}
         if self._listed and "*" not in self._listed:
             tools = {"allow": self._listed, **tools}
-        return {**found, **({"tools": tools} if tools else {})}
+        return {**fields, **({"tools": tools} if tools else {})}
 
     @property
     def _listed(self) -> list[str]:
@@ -367,9 +367,9 @@ class _Server:
 
     def _texts(self, texts: Any, part: str) -> dict[str, str]:
         """Return `env` or `headers` as texts; without null and optional values."""
-        found: dict[str, str] = {}
-        given = json_object(texts)
-        for name, text in given.items():
+        filled_texts: dict[str, str] = {}
+        values = json_object(texts)
+        for name, text in values.items():
             if (
                 part == "env"
                 and name in _INHERITED
@@ -377,13 +377,13 @@ class _Server:
             ):
                 self._variables.notes.append(f"left out: '{name}' of the server '{self._name}', which each server gets")
                 continue
-            plain = None if text is None else mapped_texts(text, lambda one: _OWN.sub(partial(_own, given), one))
+            plain = None if text is None else mapped_texts(text, lambda string: _OWN.sub(partial(_own, values), string))
             where = f"'{name}' in `{part}` of the server '{self._name}'"
             if plain == "":
-                found[str(name)] = ""
+                filled_texts[str(name)] = ""
             elif isinstance(plain, str) and (filled := self._variables.in_secret_place(plain, where)) is not None:
-                found[str(name)] = filled
-        return found
+                filled_texts[str(name)] = filled
+        return filled_texts
 
     def _check_folder(self) -> None:
         folder = self._entry.get("cwd")
@@ -401,19 +401,19 @@ class _Server:
         for key in self._entry:
             if key in _KNOWN or key in _SILENT or key in _FILTERS or (key == "tools" and self._listed):
                 continue
-            what = f"'{key}' of the server '{self._name}'"
+            label = f"'{key}' of the server '{self._name}'"
             if key in _NEEDED and self._entry[key] in (None, False):
                 continue
             if key in _NEEDED:
-                self._variables.to_do.append(f"{what} is not read: write what it gives under `env` or `headers`")
+                self._variables.to_do.append(f"{label} is not read: write what it gives under `env` or `headers`")
             else:
-                self._variables.notes.append(f"left out: {what}")
+                self._variables.notes.append(f"left out: {label}")
 
 
-def _own(given: Mapping[str, Any], found: re.Match[str]) -> str:
+def _own(values: Mapping[str, Any], match: re.Match[str]) -> str:
     """Return the replacement of a variable that the same server sets to a text."""
-    value = given.get(found[1])
-    return value if isinstance(value, str) and "$" not in value else found[0]
+    value = values.get(match[1])
+    return value if isinstance(value, str) and "$" not in value else match[0]
 
 
 def _with_home(text: str) -> str:
@@ -425,8 +425,8 @@ def _secrets_in_the_open(sections: Mapping[str, Any]) -> Iterator[str]:
     for server in sections["tools"]["mcp"]:
         for part in ("command", "args", "url"):
             for name in re.findall(r"\$\{secrets\.([^{}]+)\}", str(server.get(part, ""))):
-                place = "headers" if part == "url" else "env"
+                section = "headers" if part == "url" else "env"
                 yield (
                     f"`{part}` of the server '{server['id']}' would show the secret {name} to others:"
-                    f" give it in `{place}`, and remove it from `{part}`"
+                    f" give it in `{section}`, and remove it from `{part}`"
                 )

@@ -51,15 +51,15 @@ def without_literal_secrets(sections: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def _of_server(server: Mapping[str, Any], store: _Store) -> dict[str, Any]:
-    found = dict(server)
+    fields = dict(server)
     for part in ("env", "headers"):
         if isinstance(texts := server.get(part), Mapping):
-            found[part] = {name: _hidden(str(name), text, store) for name, text in texts.items()}
+            fields[part] = {name: _hidden(str(name), text, store) for name, text in texts.items()}
     if isinstance(arguments := server.get("args"), list):
-        found["args"] = [_argument(arguments, index, store) for index in range(len(arguments))]
+        fields["args"] = [_argument(arguments, index, store) for index in range(len(arguments))]
     if isinstance(url := server.get("url"), str):
-        found["url"] = _QUERY.sub(lambda one: f"{one[1]}={_hidden(one[1], one[2], store)}", url)
-    return found
+        fields["url"] = _QUERY.sub(lambda match: f"{match[1]}={_hidden(match[1], match[2], store)}", url)
+    return fields
 
 
 def _argument(arguments: list[Any], index: int, store: _Store) -> Any:
@@ -140,75 +140,75 @@ class Variables:
         text = self._with_machine(self._flat(text, where), where)
         if not text:
             return None
-        found = _VARIABLE.fullmatch(text)
-        if found is not None and _default(found) == "" and _well_known(found, self.folder) is None:
-            self.notes.append(f"{where} is optional and left out; to give it, write ${{secrets.{_name(found)}}}")
+        match = _VARIABLE.fullmatch(text)
+        if match is not None and _default(match) == "" and _well_known(match, self.folder) is None:
+            self.notes.append(f"{where} is optional and left out; to give it, write ${{secrets.{_name(match)}}}")
             return None
 
-        def fill(found: re.Match[str]) -> str:
-            if (known := _well_known(found, self.folder)) is not None:
-                return known
-            default = self._default_of(found)
+        def fill(match: re.Match[str]) -> str:
+            if (known_value := _well_known(match, self.folder)) is not None:
+                return known_value
+            default = self._default_of(match)
             if default:
-                self.notes.append(f"{where} is {default!r}, the default of the file; {found[0]} is not read")
+                self.notes.append(f"{where} is {default!r}, the default of the file; {match[0]} is not read")
                 return default
-            if found["kind"] in ("config", "command") or not _is_name(found):
-                self.to_do.append(f"{where} has {found[0]}, which only the other client knows: write its value")
-                return found[0].replace("$", "")
-            self.secrets.setdefault(_name(found))
-            return f"${{secrets.{_name(found)}}}"
+            if match["kind"] in ("config", "command") or not _is_name(match):
+                self.to_do.append(f"{where} has {match[0]}, which only the other client knows: write its value")
+                return match[0].replace("$", "")
+            self.secrets.setdefault(_name(match))
+            return f"${{secrets.{_name(match)}}}"
 
         return self._without_unread(_VARIABLE.sub(fill, text), where)
 
     def in_open_place(self, text: str, where: str) -> str:
         """Return a text of a command line or an address, where others can read the values filled in."""
 
-        def fill(found: re.Match[str]) -> str:
-            if (known := _well_known(found, self.folder)) is not None:
-                return known
-            if found["plain"] and not found["name"]:
-                return found[0]
-            name, default = _name(found), self._default_of(found)
-            if found["kind"] not in ("config", "command") and _is_name(found):
-                value = self.environ.get(name) if found["kind"] != "input" and not _IS_SECRET.search(name) else None
+        def fill(match: re.Match[str]) -> str:
+            if (known_value := _well_known(match, self.folder)) is not None:
+                return known_value
+            if match["plain"] and not match["name"]:
+                return match[0]
+            name, default = _name(match), self._default_of(match)
+            if match["kind"] not in ("config", "command") and _is_name(match):
+                value = self.environ.get(name) if match["kind"] != "input" and not _IS_SECRET.search(name) else None
                 if (value := value or default) is not None:
-                    self.notes.append(f"{where} has {value!r} for {found[0]}")
+                    self.notes.append(f"{where} has {value!r} for {match[0]}")
                     return value
                 if _IS_SECRET.search(name):
                     self.secrets.setdefault(name)
                     return f"${{secrets.{name}}}"
-            self.to_do.append(f"{where} has {found[0]}: write its value there" + _or_export(found, name))
-            return found[0].replace("$", "")
+            self.to_do.append(f"{where} has {match[0]}: write its value there" + _or_export(match, name))
+            return match[0].replace("$", "")
 
         return self._without_unread(_VARIABLE.sub(fill, self._flat(text, where, self.environ)), where)
 
     def for_shell(self, text: str, env: dict[str, str]) -> str:
         """Return a script of a shell, which gets its variables from its environment; `env` gets their secrets."""
 
-        def fill(found: re.Match[str]) -> str:
-            known = _well_known(found, self.folder)
-            if known is not None or not _is_name(found) or found["kind"] not in (None, "env", "input"):
-                return known if known is not None else found[0]
-            name = _name(found)
-            if _default(found) is None:
+        def fill(match: re.Match[str]) -> str:
+            known_value = _well_known(match, self.folder)
+            if known_value is not None or not _is_name(match) or match["kind"] not in (None, "env", "input"):
+                return known_value if known_value is not None else match[0]
+            name = _name(match)
+            if _default(match) is None:
                 self.secrets.setdefault(name)
                 env.setdefault(name, f"${{secrets.{name}}}")
                 return f"${name}"
-            return found[0]
+            return match[0]
 
         return _VARIABLE.sub(fill, text)
 
     def _flat(self, text: str, where: str, environ: Mapping[str, str] | None = None) -> str:
         """Return a text in which no default has a variable; one whose name is that of a secret is not filled in."""
 
-        def fill(found: re.Match[str]) -> str:
-            value = (environ or {}).get(found["name"]) if not _IS_SECRET.search(found["name"]) else None
-            self.notes.append(f"{where} has {value or found['default']!r} for {found[0]}")
-            return value or found["default"]
+        def fill(match: re.Match[str]) -> str:
+            value = (environ or {}).get(match["name"]) if not _IS_SECRET.search(match["name"]) else None
+            self.notes.append(f"{where} has {value or match['default']!r} for {match[0]}")
+            return value or match["default"]
 
         for pattern, usual in _OTHERWISE:
             text = pattern.sub(usual, text)
-        text = _HYPHENS.sub(lambda found: found[0].replace("-", "_"), text)
+        text = _HYPHENS.sub(lambda match: match[0].replace("-", "_"), text)
         while (flat := _NESTED.sub(fill, text)) != text:
             text = flat
         return text
@@ -216,40 +216,40 @@ class Variables:
     def _with_machine(self, text: str, where: str) -> str:
         """Return a text in which variables of the machine have their values; without a value it is left out."""
 
-        def fill(found: re.Match[str]) -> str:
-            name = _name(found)
-            if found["kind"] not in (None, "env") or not _OF_MACHINE.fullmatch(name) or _is_folder_or_home(found):
-                return found[0]
-            value = self.environ.get(name) or _default(found) or ""
-            if not value and text != found[0] and not name.endswith("PATH"):
-                self.to_do.append(f"{where} has {found[0]}: write its value there" + _or_export(found, name))
-                return found[0].replace("$", "")
-            shown = f"has {value!r}" if value or text != found[0] else "is left out: it has no value here"
-            self.notes.append(f"{where} {shown} for {found[0]}")
+        def fill(match: re.Match[str]) -> str:
+            name = _name(match)
+            if match["kind"] not in (None, "env") or not _OF_MACHINE.fullmatch(name) or _is_folder_or_home(match):
+                return match[0]
+            value = self.environ.get(name) or _default(match) or ""
+            if not value and text != match[0] and not name.endswith("PATH"):
+                self.to_do.append(f"{where} has {match[0]}: write its value there" + _or_export(match, name))
+                return match[0].replace("$", "")
+            shown = f"has {value!r}" if value or text != match[0] else "is left out: it has no value here"
+            self.notes.append(f"{where} {shown} for {match[0]}")
             return value
 
         return _VARIABLE.sub(fill, text) if text else text
 
     def _without_unread(self, text: str, where: str) -> str:
-        def note(found: re.Match[str]) -> str:
-            self.to_do.append(f"{where} has {found[0]}, which is not read here: write its value")
-            return found[0].replace("$", "")
+        def note(match: re.Match[str]) -> str:
+            self.to_do.append(f"{where} has {match[0]}, which is not read here: write its value")
+            return match[0].replace("$", "")
 
         return _UNREAD.sub(note, text)
 
-    def _default_of(self, found: re.Match[str]) -> str | None:
+    def _default_of(self, match: re.Match[str]) -> str | None:
         """Return the default that a variable has where it is, or that its input has."""
-        if (default := _default(found)) is not None or found["kind"] != "input":
+        if (default := _default(match)) is not None or match["kind"] != "input":
             return default
-        asked = self.asked.get(found["of"], {})
-        default = asked.get("default")
-        return str(default) if default not in (None, "") and asked.get("password") is not True else None
+        question = self.asked.get(match["of"], {})
+        default = question.get("default")
+        return str(default) if default not in (None, "") and question.get("password") is not True else None
 
 
 def asked_in(inputs: Any) -> dict[str, Mapping[str, Any]]:
     """Return the questions of VS Code to a person, by id."""
     listed = inputs if isinstance(inputs, list) else []
-    return {str(one.get("id")): one for one in map(json_object, listed) if one}
+    return {str(question.get("id")): question for question in map(json_object, listed) if question}
 
 
 def is_script(command: Any, arguments: list[Any]) -> bool:
@@ -262,29 +262,29 @@ def mapped_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [mapped_texts(one, change) for one in value if one is not None]
+        return [mapped_texts(item, change) for item in value if item is not None]
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _default(found: re.Match[str]) -> str | None:
-    return found["or"] if found["kind"] else found["default"]
+def _default(match: re.Match[str]) -> str | None:
+    return match["or"] if match["kind"] else match["default"]
 
 
-def _name(found: re.Match[str]) -> str:
-    return re.sub(r"\W+", "_", found["of"] or found["name"] or found["plain"] or "")
+def _name(match: re.Match[str]) -> str:
+    return re.sub(r"\W+", "_", match["of"] or match["name"] or match["plain"] or "")
 
 
-def _is_name(found: re.Match[str]) -> bool:
+def _is_name(match: re.Match[str]) -> bool:
     """Return whether it can be the name of a variable of the environment, and none of an editor: `fileBasename`."""
-    name = found["of"] or found["name"] or found["plain"] or ""
+    name = match["of"] or match["name"] or match["plain"] or ""
     return (
-        bool(found["kind"]) or re.fullmatch(r"(?!file|relativeFile|selectedText|lineNumber)[\w.-]+", name) is not None
+        bool(match["kind"]) or re.fullmatch(r"(?!file|relativeFile|selectedText|lineNumber)[\w.-]+", name) is not None
     )
 
 
-def _well_known(found: re.Match[str], folder: Path) -> str | None:
+def _well_known(match: re.Match[str], folder: Path) -> str | None:
     """Return the text of a variable that each client has, or None."""
-    name = found["name"] or found["plain"] or (found["of"] if found["kind"] == "env" else "") or ""
+    name = match["name"] or match["plain"] or (match["of"] if match["kind"] == "env" else "") or ""
     if name in _FOLDERS:
         return "."
     if name in _HOMES:
@@ -294,9 +294,9 @@ def _well_known(found: re.Match[str], folder: Path) -> str | None:
     return "/" if name in _SEPARATORS else None
 
 
-def _is_folder_or_home(found: re.Match[str]) -> bool:
-    return _name(found) in (*_FOLDERS, *_HOMES)
+def _is_folder_or_home(match: re.Match[str]) -> bool:
+    return _name(match) in (*_FOLDERS, *_HOMES)
 
 
-def _or_export(found: re.Match[str], name: str) -> str:
-    return f", or export {name}=VALUE before the import" if found["kind"] in (None, "env") and _is_name(found) else ""
+def _or_export(match: re.Match[str], name: str) -> str:
+    return f", or export {name}=VALUE before the import" if match["kind"] in (None, "env") and _is_name(match) else ""

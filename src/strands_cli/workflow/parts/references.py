@@ -100,17 +100,17 @@ class _Reader:
         if spec.ref is None:
             return spec
         where = document.where(f"{pointer}/$ref")
-        found = self.document(spec.ref, path.parent if path else self.folder, where, "agent")
-        if found is None:
+        target = self.document(spec.ref, path.parent if path else self.folder, where, "agent")
+        if target is None:
             return spec
-        if found[0] in seen:
+        if target[0] in seen:
             self.findings.append(Finding(REF_LOOP, f"{spec.ref!r} refers to itself", where, "end the loop"))
             return spec
-        other = self._only_agent(found[1], spec.ref, where)
+        other = self._only_agent(target[1], spec.ref, where)
         if other is None:
             return spec
         brought, prefix = other
-        brought = self.agent(brought, prefix, found[1], found[0], (*seen, found[0]))
+        brought = self.agent(brought, prefix, target[1], target[0], (*seen, target[0]))
         written = spec.model_fields_set - {"ref"}
         if not seen and brought.prompt is None and spec.prompt is None:
             self.findings.append(
@@ -118,7 +118,7 @@ class _Reader:
             )
         if not seen:
             self.origins |= {
-                f"{pointer}/{name}": (found[1], f"{prefix}/{name}") for name in brought.model_fields_set - written
+                f"{pointer}/{name}": (target[1], f"{prefix}/{name}") for name in brought.model_fields_set - written
             }
         return brought.model_copy(update={name: getattr(spec, name) for name in (*written, "ref")})
 
@@ -158,15 +158,15 @@ class _Reader:
             if not isinstance(path, str):
                 continue
             origin, at = self.origins.get(f"{pointer}/{name}", (document, f"{pointer}/{name}"))
-            found = self.document(path, self._beside(path, origin), origin.where(at))
-            if found is None:
+            target = self.document(path, self._beside(path, origin), origin.where(at))
+            if target is None:
                 changes[name] = None
-            elif isinstance(found[1].value, dict):
-                changes[name] = found[1].value
-                self.origins[f"{pointer}/{name}"] = (found[1], "")
+            elif isinstance(target[1].value, dict):
+                changes[name] = target[1].value
+                self.origins[f"{pointer}/{name}"] = (target[1], "")
             else:
                 changes[name] = None
-                self.findings.append(Finding(BAD_SCHEMA, f"{path!r} is not a JSON Schema", found[1].where("")))
+                self.findings.append(Finding(BAD_SCHEMA, f"{path!r} is not a JSON Schema", target[1].where("")))
         return spec.model_copy(update=changes) if changes else spec
 
     def _beside(self, name: str, origin: Document) -> Path:

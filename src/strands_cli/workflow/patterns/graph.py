@@ -192,9 +192,9 @@ class Graph(PatternModel):
 
     def _last_of(self, nodes: Sequence[str]) -> Text:
         """Return the answer of one of these nodes."""
-        known = [node for node in nodes if node in self.config.nodes]
-        if len(known) == 1:
-            return text_of(self.config.nodes[known[0]], ("nodes", known[0], "output"))
+        known_nodes = [node for node in nodes if node in self.config.nodes]
+        if len(known_nodes) == 1:
+            return text_of(self.config.nodes[known_nodes[0]], ("nodes", known_nodes[0], "output"))
         return Text()
 
     def last_answer(self) -> Text:
@@ -284,9 +284,9 @@ def _check_choices(
 
 def _check_reachable(config: GraphConfig, locator: Locator) -> Iterator[Finding]:
     entry = next(iter(config.nodes))
-    seen = {entry, *reached(entry, config.followers)}
+    reachable = {entry, *reached(entry, config.followers)}
     for name in config.nodes:
-        if name not in seen:
+        if name not in reachable:
             where = locator.where(f"{CONFIG}/nodes/{escape(name)}", key=True)
             message = f"no path leads from the first node, {entry!r}, to {name!r}"
             yield Finding(UNREACHABLE_NODE, message, where, "add an edge, or remove the node", "warning")

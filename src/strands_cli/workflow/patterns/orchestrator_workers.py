@@ -197,5 +197,5 @@ class OrchestratorWorkers(PatternModel):
             "rounds": limits.max_rounds,
             "tasks": limits.max_tasks,
         }
-        if words := [f"{limit} {what}" for what, limit in named.items() if limit is not None]:
+        if words := [f"{limit} {label}" for label, limit in named.items() if limit is not None]:
             yield f"At most {', '.join(words)}."

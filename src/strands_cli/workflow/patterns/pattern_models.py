@@ -83,7 +83,7 @@ class _Patterns(Mapping[str, type[PatternModel]]):
         model = _imported(part, folder) if part is not None else None
         if self._models.get(name) is model:
             return
-        self._learned = [one for one in self._learned if one != name]
+        self._learned = [pattern for pattern in self._learned if pattern != name]
         self._models.pop(name, None)
         if model is not None:
             self._learned.append(name)

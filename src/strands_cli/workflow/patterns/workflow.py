@@ -121,24 +121,24 @@ class DagConfig(FormatModel):
     @functools.cached_property
     def dependencies(self) -> dict[str, list[str]]:
         """Return each task's dependencies that exist."""
-        found: dict[str, list[str]] = {task.id: [] for task in self.tasks}
+        dependencies: dict[str, list[str]] = {task.id: [] for task in self.tasks}
         for task in self.tasks:
-            found[task.id] += [name for name in task.deps if name in found]
-        return found
+            dependencies[task.id] += [name for name in task.deps if name in dependencies]
+        return dependencies
 
     @functools.cached_property
     def waiting(self) -> dict[str, list[str]]:
         """Return the tasks that depend on each task."""
-        found: dict[str, list[str]] = {task.id: [] for task in self.tasks}
+        waiting: dict[str, list[str]] = {task.id: [] for task in self.tasks}
         for name, before in self.dependencies.items():
             for other in before:
-                found[other].append(name)
-        return found
+                waiting[other].append(name)
+        return waiting
 
     @functools.cached_property
     def places(self) -> dict[str, int]:
         """Return the place of each task in `waiting`."""
-        return {name: place for place, name in enumerate(self.waiting)}
+        return {name: position for position, name in enumerate(self.waiting)}
 
     @functools.cached_property
     def waits_for(self) -> dict[str, int]:
@@ -189,8 +189,8 @@ class WorkflowPattern(PatternModel):
         """Yield the tasks."""
         scope = self.names_at_end()
         for index, task in enumerate(self.config.tasks):
-            known = {**scope, **self._answer_before(task.id)}
-            yield PlacedStep(f"tasks.{task.id}", f"{TASKS}/{index}", task, known)
+            names = {**scope, **self._answer_before(task.id)}
+            yield PlacedStep(f"tasks.{task.id}", f"{TASKS}/{index}", task, names)
 
     def names_at_end(self) -> Scope:
         """Return the results of the tasks."""
@@ -221,16 +221,16 @@ class WorkflowPattern(PatternModel):
     def check(self, locator: Locator) -> Iterator[Finding]:
         """Report ids that occur twice, dependencies that do not exist, cycles, and reads without a dependency."""
         ids = [task.id for task in self.config.tasks]
-        known = set(ids)
+        known_ids = set(ids)
         yield from duplicates("task", ids, TASKS, locator)
         for index, task in enumerate(self.config.tasks):
             seen = set[str]()
             for number, name in enumerate(task.deps):
-                if name in known and name not in seen:
+                if name in known_ids and name not in seen:
                     seen.add(name)
                     continue
                 where = locator.where(f"{TASKS}/{index}/deps/{number}")
-                if name in known:
+                if name in known_ids:
                     yield no_effect(f"the dependency {name!r} is named twice", where)
                 else:
                     yield unknown(UNKNOWN_TASK, name, ids, where)

@@ -177,19 +177,19 @@ def bounded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
     """Return a filter with bounds on its input and its result."""
 
     @functools.wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
-        place = min(int(hasattr(function, "jinja_pass_arg")), len(given) - 1)
-        subject, further = (given[place], given[place + 1 :]) if given else ("", ())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        index = min(int(hasattr(function, "jinja_pass_arg")), len(args) - 1)
+        subject, further = (args[index], args[index + 1 :]) if args else ("", ())
         # The first argument of `join` does not name an attribute.
-        parts = _parts_of_names((*further[name == "join" :], *named.values()))
+        parts = _parts_of_names((*further[name == "join" :], *kwargs.values()))
         spend(_ATTR if name == "attr" else _FILTER)
         if name in _ITEM_BY_ITEM and isinstance(subject, Iterator):
-            given = (*given[:place], _each_counted(subject, parts), *given[place + 1 :])
+            args = (*args[:index], _each_counted(subject, parts), *args[index + 1 :])
         else:
             spend(_work(name, subject, parts) << (name in _TWICE_AS_SLOW))
         if isinstance(subject, Namespace):
             size_of_all(subject)
-        made = function(*given, **named)
+        made = function(*args, **kwargs)
         return made if name in _PASSING_ON else bounded(made)
 
     return call
@@ -199,11 +199,11 @@ def bounded_test(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a test that counts the work of looking at its arguments."""
 
     @functools.wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         spend()
-        for one in given:
-            looked_at(one)
-        return function(*given, **named)
+        for argument in args:
+            looked_at(argument)
+        return function(*args, **kwargs)
 
     return call
 

@@ -43,10 +43,10 @@ class TemplateError(Exception):
 class UnknownNameError(TemplateError):
     """A name or attribute that has no value; `known` are its siblings that have one, None for a root name."""
 
-    def __init__(self, message: str, name: str, known: Iterable[str] | None) -> None:
+    def __init__(self, message: str, name: str, known_names: Iterable[str] | None) -> None:
         super().__init__(message)
         self.name = name
-        self.known = None if known is None else tuple(known)
+        self.known = None if known_names is None else tuple(known_names)
 
 
 # The facts of a template about the names that it uses; taken from its tree once, without keeping the tree.
@@ -110,13 +110,13 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
     """Return a function that calls the filter of a distribution with copies of its arguments."""
     loaded: list[Callable[..., Any]] = []
 
-    def call(*given: Any, **named: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         if _plans.get():
             raise TemplateError(f"{part} is called in a run alone")
         if not loaded:
             loaded.append(_imported(part))
         try:
-            made = loaded[0](*map(_plain, given), **{name: _plain(value) for name, value in named.items()})
+            made = loaded[0](*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
         except (StrandsCliError, TemplateError):
             raise
         except (Exception, SystemExit) as error:  # a plugin may raise anything, and call sys.exit
@@ -143,5 +143,5 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, list):
         return all(map(_is_plain, value))
     if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_plain(one) for key, one in value.items())
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
     return type(value) in _VALUES

@@ -169,8 +169,8 @@ def _reason_for(owner: Any, name: Any) -> Callable[[str], TemplateError]:
             return UnknownNameError(f"nothing is named {name!r} here", str(name), None)
         if isinstance(owner, (list, tuple)):
             return TemplateError(f"there is no item {name} in a list of {len(owner)}")
-        known = [str(key) for key in (owner if isinstance(owner, Mapping) else fields_of(owner))]
-        error = UnknownNameError(f"there is no {name!r} in this {kind_of(owner)}", str(name), known)
+        known_names = [str(key) for key in (owner if isinstance(owner, Mapping) else fields_of(owner))]
+        error = UnknownNameError(f"there is no {name!r} in this {kind_of(owner)}", str(name), known_names)
         error.of_text = str(name) if isinstance(owner, str) else ""
         return error
 
@@ -372,8 +372,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """
         part = part_named(PLUGIN_FILTERS, node.name)
         if part is None:
-            known = [*self.filters, *(part.name for part in parts_of(PLUGIN_FILTERS))]
-            raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, known)}", node.lineno)
+            known_filters = [*self.filters, *(part.name for part in parts_of(PLUGIN_FILTERS))]
+            raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, known_filters)}", node.lineno)
         require_admitted(part)
         self.filters[node.name] = bounded_filter(node.name, plugin_filter(part))
 
@@ -399,8 +399,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _expression(self, text: str) -> jinja2.Template:
         (printed,) = self.expression_parts(text).of(nodes.Output)
-        given = nodes.Assign(nodes.Name("result", "store"), printed.nodes[0], lineno=1)
-        return self._compiled(nodes.Template([given], lineno=1))
+        assignment = nodes.Assign(nodes.Name("result", "store"), printed.nodes[0], lineno=1)
+        return self._compiled(nodes.Template([assignment], lineno=1))
 
     def _compiled(self, tree: nodes.Template) -> jinja2.Template:
         try:
@@ -463,8 +463,8 @@ def _require_product(left: Any, right: Any) -> None:
         raise TemplateError(f"a value of more than {MAX_PIECE:,} items or {MAX_OUTPUT:,} characters")
 
 
-def _close(name: str, known: Iterable[str]) -> str:
-    close = did_you_mean(name, known)
+def _close(name: str, known_names: Iterable[str]) -> str:
+    close = did_you_mean(name, known_names)
     return f"; did you mean {close!r}?" if close else ""
 
 

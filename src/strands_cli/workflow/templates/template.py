@@ -281,8 +281,8 @@ class Templates:
 
     def _facts(self, text: str, *, is_condition: bool = False) -> Facts:
         """Return the facts of a template or condition: none for an empty one, or one that does not compile."""
-        known = self._known(text, is_condition=is_condition)
-        return NO_FACTS if isinstance(known, TemplateError) else known
+        facts = self._known(text, is_condition=is_condition)
+        return NO_FACTS if isinstance(facts, TemplateError) else facts
 
     def _known(self, text: str, *, is_condition: bool = False) -> Facts | TemplateError:
         if is_condition:
@@ -294,8 +294,8 @@ class Templates:
         return _plain(text) or self.sandbox.facts(text)
 
     @staticmethod
-    def _problem(known: Facts | TemplateError) -> TemplateError | None:
-        return known if isinstance(known, TemplateError) else None
+    def _problem(facts: Facts | TemplateError) -> TemplateError | None:
+        return facts if isinstance(facts, TemplateError) else None
 
     def _lone_expression(self, text: str) -> str | None:
         inner = _between_marks(text)
@@ -311,8 +311,8 @@ class Templates:
         try:
             return action()
         except UnknownNameError as error:
-            known = names if error.known is None else error.known
-            explained = TemplateError(f"{error.message}{_hint(error.name, known)}", error.line)
+            known_names = names if error.known is None else error.known
+            explained = TemplateError(f"{error.message}{_hint(error.name, known_names)}", error.line)
             explained.is_unknown, explained.of_text = True, error.of_text
             raise explained from None
 
@@ -329,8 +329,8 @@ def _sandbox() -> Sandbox:
     return Sandbox()
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
-    words = sorted(str(word) for word in known)
+def _hint(name: str, known_names: Iterable[str]) -> str:
+    words = sorted(str(word) for word in known_names)
     close = did_you_mean(name, words)
     if close:
         return f"; did you mean {close!r}?"

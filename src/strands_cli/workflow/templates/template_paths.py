@@ -79,10 +79,12 @@ def paths_of(parts: Parts, free: set[str]) -> tuple[frozenset[Path], tuple[Read,
     items = items_of(parts, free)
     lax = {path_of(node, items) for node in _guarded(parts) if node is not None} - {()}
     called = {id(node.node) for node in parts.of(nodes.Call)}
-    found = [(path_of(node, items), id(node) in called, False) for node in outermost(parts)]
-    found += [(path, False, True) for one in parts.of(nodes.Filter) if (path := _by_filter(one, items))]
+    path_reads = [(path_of(node, items), id(node) in called, False) for node in outermost(parts)]
+    path_reads += [
+        (path, False, True) for filter_node in parts.of(nodes.Filter) if (path := _by_filter(filter_node, items))
+    ]
     paths, reads = set[Path](), dict[Read, None]()
-    for path, is_called, is_by_filter in found:
+    for path, is_called, is_by_filter in path_reads:
         if not path or path[0] not in free:
             continue
         reads[Read(path, is_called, _is_below(path, lax))] = None
@@ -119,13 +121,17 @@ def items_of(parts: Parts, free: set[str]) -> dict[str, Path]:
     if not parts.sets_names:
         return items
     bound = Counter(node.name for node in parts.of(nodes.Name) if node.ctx != "load")
-    for given in parts.every:
-        if not isinstance(given, (nodes.Assign, nodes.For)):
+    for statement in parts.every:
+        if not isinstance(statement, (nodes.Assign, nodes.For)):
             continue
-        if isinstance(given.target, nodes.Name) and (name := given.target.name) not in free and bound[name] == 1:
-            path = path_of(given.iter if isinstance(given, nodes.For) else given.node, items)
+        if (
+            isinstance(statement.target, nodes.Name)
+            and (name := statement.target.name) not in free
+            and bound[name] == 1
+        ):
+            path = path_of(statement.iter if isinstance(statement, nodes.For) else statement.node, items)
             if path and path[0] in free:
-                items[name] = (*path, ANY_ITEM) if isinstance(given, nodes.For) else path
+                items[name] = (*path, ANY_ITEM) if isinstance(statement, nodes.For) else path
     return items
 
 
@@ -175,9 +181,13 @@ def compared_words(parts: Parts) -> Iterator[tuple[Path, str]]:
 
 def assumed_missing(parts: Parts) -> Iterator[str]:
     """Yield each name with a default, or tested for being there, as if it might be missing."""
-    for given in parts.of(nodes.Filter):
-        if given.name in ("default", "d") and isinstance(given.node, nodes.Name) and len(given.args) < 2:
-            yield given.node.name
+    for filter_node in parts.of(nodes.Filter):
+        if (
+            filter_node.name in ("default", "d")
+            and isinstance(filter_node.node, nodes.Name)
+            and len(filter_node.args) < 2
+        ):
+            yield filter_node.node.name
     for test in parts.of(nodes.Test):
         if test.name in ("defined", "undefined") and isinstance(test.node, nodes.Name):
             yield test.node.name
@@ -185,9 +195,9 @@ def assumed_missing(parts: Parts) -> Iterator[str]:
 
 def asked_names(parts: Parts) -> Iterator[str]:
     """Yield each name in the condition of an `if`."""
-    for asked in parts.of(nodes.If):
+    for condition in parts.of(nodes.If):
         yield from (
-            node.name for node in (asked.test, *asked.test.find_all(nodes.Name)) if isinstance(node, nodes.Name)
+            node.name for node in (condition.test, *condition.test.find_all(nodes.Name)) if isinstance(node, nodes.Name)
         )
 
 
@@ -197,8 +207,8 @@ def printed_paths(parts: Parts) -> Iterator[tuple[Path, bool]]:
         yield from ((path, _plain(node) is node) for node in output.nodes if (path := path_of(_plain(node))))
 
 
-def _pairs(one: nodes.Expr, other: nodes.Expr) -> Iterator[tuple[Path, str]]:
-    for subject, constant in ((one, other), (other, one)):
+def _pairs(left: nodes.Expr, right: nodes.Expr) -> Iterator[tuple[Path, str]]:
+    for subject, constant in ((left, right), (right, left)):
         path = path_of(_plain(subject))
         if path:
             yield from ((path, word) for word in _texts(constant))

@@ -124,21 +124,21 @@ def adopt(
 
     Example: strands plugin adopt strands-hubspot --tool hubspot
     """
-    known: dict[str, Any] = {"distribution": distribution, "version": None, "file": None, "imported": False}
-    known |= {"adopted": [], "left_out": [], "tools": [], "patch": None, "findings": []}
-    with json_on_failure(known if chosen_by.as_json else None):
+    document: dict[str, Any] = {"distribution": distribution, "version": None, "file": None, "imported": False}
+    document |= {"adopted": [], "left_out": [], "tools": [], "patch": None, "findings": []}
+    with json_on_failure(document if chosen_by.as_json else None):
         if chosen_by.take_all and chosen_by.tools:
             raise UsageError("--all and --tool cannot be combined", fix="pass one of them")
-        line = _adopt(distribution, chosen_by, known)
+        line = _adopt(distribution, chosen_by, document)
     if chosen_by.as_json:
-        print_json(known)
+        print_json(document)
     else:
         print_result(line)
     return ExitCode.OK
 
 
-def _adopt(named: str | None, options: AdoptOptions, known: dict[str, Any]) -> str:
-    """Adopt, note the results in `known`, and return the action in words."""
+def _adopt(named: str | None, options: AdoptOptions, document: dict[str, Any]) -> str:
+    """Adopt, note the results in `document`, and return the action in words."""
     path, texts = adoption_file(project=options.project), options.tools or []
     if named is None:
         named, texts = _owner_of(texts)
@@ -147,38 +147,43 @@ def _adopt(named: str | None, options: AdoptOptions, known: dict[str, Any]) -> s
     words = [Choice.parse(text).named for text in texts]
     taken = {name for name, owner in machine.owners.items() if owner != distribution}
     imports = Imports() if options.load else None
-    found = survey(distribution, adopted, taken, imports=imports, named=words, tell=say)
-    known |= {"distribution": distribution, "version": found.found.version, "file": str(path)}
-    _require_tools(found)
-    denied = _denied(found, machine)
-    known["tools"] = [as_json_object(candidate, denied) for candidate in found.candidates]
-    known["findings"] = [finding.as_dict() for finding in found.findings]
-    for line in (*heading(found), *candidate_lines(found, denied, texts)):
+    survey_result = survey(distribution, adopted, taken, imports=imports, named=words, tell=say)
+    document |= {"distribution": distribution, "version": survey_result.tools.version, "file": str(path)}
+    _require_tools(survey_result)
+    denied = _denied(survey_result, machine)
+    document["tools"] = [as_json_object(candidate, denied) for candidate in survey_result.candidates]
+    document["findings"] = [finding.as_dict() for finding in survey_result.findings]
+    for line in (*heading(survey_result), *candidate_lines(survey_result, denied, texts)):
         say(line)
-    say_findings(found.findings)
+    say_findings(survey_result.findings)
     before = adopted.distributions.get(distribution)
     kept = {name: tool.entry for name, tool in before.tools.items()} if before and texts else {}
     if not texts:
-        texts = _proposed(found, {tool.entry for tool in before.tools.values()} if before else set(), options, denied)
-        texts = texts if options.is_chosen else _asked(found, texts, denied)
+        texts = _proposed(
+            survey_result, {tool.entry for tool in before.tools.values()} if before else set(), options, denied
+        )
+        texts = texts if options.is_chosen else _asked(survey_result, texts, denied)
         is_named = False
     else:
         is_named = True
-    chosen = choose(found, texts, names_of_others(distribution, adopted) | taken, kept)
-    _require_allowed(found, chosen, denied)
+    chosen = choose(survey_result, texts, names_of_others(distribution, adopted) | taken, kept)
+    _require_allowed(survey_result, chosen, denied)
     if options.patch is not None:
-        known["patch"] = written = str(write_patch(found, chosen, options.patch))
+        document["patch"] = written = str(write_patch(survey_result, chosen, options.patch))
         return written
     done = write_adoption(path, distribution, chosen, adds=is_named)
-    known["adopted"] = sorted(candidate.name for candidate in chosen)
-    known["left_out"] = [as_json_object(candidate, denied) for candidate in found.candidates if candidate not in chosen]
-    known["imported"] = any(candidate.imported for candidate in chosen)
+    document["adopted"] = sorted(candidate.name for candidate in chosen)
+    document["left_out"] = [
+        as_json_object(candidate, denied) for candidate in survey_result.candidates if candidate not in chosen
+    ]
+    document["imported"] = any(candidate.imported for candidate in chosen)
     if gone := sorted(set(done.before) - set(done.names)):
         say(f"no longer adopted: {', '.join(gone)}")
-    for line in left_out_lines(found, chosen, denied):
+    for line in left_out_lines(survey_result, chosen, denied):
         say(line)
-    count = f"{len(chosen)} of {counted(len(found.candidates), 'tool')}"
-    return f"adopted {count} of {distribution} {found.found.version or '?'} in {path}: {_refs(known['adopted'])}"
+    count = f"{len(chosen)} of {counted(len(survey_result.candidates), 'tool')}"
+    version = survey_result.tools.version or "?"
+    return f"adopted {count} of {distribution} {version} in {path}: {_refs(document['adopted'])}"
 
 
 def _refs(names: Sequence[str]) -> str:
@@ -232,7 +237,7 @@ def _installed(named: str, options: AdoptOptions) -> str:
     record = find_distribution(name)
     own = sorted(point.name for point in record.entry_points.select(group=TOOLS)) if record else []
     if own:
-        names = ", ".join(f"native:{one}" for one in own[:5])
+        names = ", ".join(f"native:{tool_name}" for tool_name in own[:5])
         message = f"'{name}' declares its tools itself; there is nothing to adopt"
         fix = f"use them as they are: {names}"
         raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
@@ -261,7 +266,7 @@ def _every_name() -> set[str]:
 
 def _install(named: str, options: AdoptOptions) -> None:
     """Install a distribution as `plugin install` does, with its questions; its results go to stderr."""
-    flags = [*(["--yes"] if options.yes else []), *(word for one in options.index or () for word in ("--index", one))]
+    flags = [*(["--yes"] if options.yes else []), *(word for url in options.index or () for word in ("--index", url))]
     command = [sys.executable, "-P", "-m", "strands_cli", "plugin", "install", named, "--force", *flags]
     code = subprocess.run(command, stdout=sys.stderr, check=False).returncode  # noqa: S603 - this very program
     if code:
@@ -277,22 +282,22 @@ def _not_installed(name: str) -> InvalidInput:
     return InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
 
 
-def _require_tools(found: Survey) -> None:
-    if not found.candidates:
-        distribution, fix = found.found.distribution, "see what is installed: strands plugin list"
+def _require_tools(survey_result: Survey) -> None:
+    if not survey_result.candidates:
+        distribution, fix = survey_result.tools.distribution, "see what is installed: strands plugin list"
         message = f"'{distribution}' has no Strands tools in its source"
-        if not found.found.files:
+        if not survey_result.tools.files:
             message = f"'{distribution}' has no RECORD that lists a module"
             fix = f"install it from a wheel, as pip does: pip install --force-reinstall {distribution}"
-        elif any(finding.code == TOO_MUCH_TO_ADOPT for finding in found.findings):
+        elif any(finding.code == TOO_MUCH_TO_ADOPT for finding in survey_result.findings):
             message += ", as far as it was read"
-        if makers := makers_of_tools(found.found.files):
+        if makers := makers_of_tools(survey_result.tools.files):
             message = f"'{distribution}' makes its tools when its code is called, by {first_of(makers, 5)}"
             fix = f"write a small plugin that calls it: strands plugin new {distribution}-tools"
-        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix), *found.findings])
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix), *survey_result.findings])
 
 
-def _denied(found: Survey, machine: InstalledTools) -> dict[str, str]:
+def _denied(survey_result: Survey, machine: InstalledTools) -> dict[str, str]:
     """Return the rule that denies a tool, by the tool's entry.
 
     Raises:
@@ -300,10 +305,10 @@ def _denied(found: Survey, machine: InstalledTools) -> dict[str, str]:
     """
     if machine.policy_error is not None:
         raise machine.policy_error
-    return machine.denials((candidate.record(found.found) for candidate in found.adoptable), "adopted")
+    return machine.denials((candidate.record(survey_result.tools) for candidate in survey_result.adoptable), "adopted")
 
 
-def _proposed(found: Survey, again: set[str], options: AdoptOptions, denied: dict[str, str]) -> list[str]:
+def _proposed(survey_result: Survey, again: set[str], options: AdoptOptions, denied: dict[str, str]) -> list[str]:
     """Return the proposed entries: those adopted before, else all.
 
     Args:
@@ -313,26 +318,28 @@ def _proposed(found: Survey, again: set[str], options: AdoptOptions, denied: dic
         InvalidInput: One was adopted by importing it, which needs `--import` each time.
     """
     entries = [
-        candidate.entry for candidate in _offered(found, denied) if not candidate.is_private or candidate.entry in again
+        candidate.entry
+        for candidate in _offered(survey_result, denied)
+        if not candidate.is_private or candidate.entry in again
     ]
     hidden = [
         candidate
-        for candidate in found.candidates
+        for candidate in survey_result.candidates
         if candidate.entry in again and "--import" in (candidate.problem or "")
     ]
     if hidden and not options.take_all and options.patch is None:
         message = f"'{hidden[0].name}' was adopted by importing it, and its source does not show it"
-        fix = f"strands plugin adopt {found.found.distribution} --import"
+        fix = f"strands plugin adopt {survey_result.tools.distribution} --import"
         raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
     kept = [entry for entry in entries if entry in again]
     return entries if options.take_all or options.patch is not None or not kept else kept
 
 
-def _offered(found: Survey, denied: dict[str, str]) -> list[Candidate]:
-    return [candidate for candidate in found.adoptable if candidate.entry not in denied]
+def _offered(survey_result: Survey, denied: dict[str, str]) -> list[Candidate]:
+    return [candidate for candidate in survey_result.adoptable if candidate.entry not in denied]
 
 
-def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
+def _asked(survey_result: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
     """Ask a person which tools to take.
 
     Raises:
@@ -341,11 +348,11 @@ def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> li
     """
     if not proposed:
         return []
-    every = [candidate.entry for candidate in _offered(found, denied) if not candidate.is_private]
+    every = [candidate.entry for candidate in _offered(survey_result, denied) if not candidate.is_private]
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         again = "--yes for those that were adopted, " if len(proposed) < len(every) else ""
         raise UsageError("there is no terminal to ask which tools to adopt", fix=f"pass {again}--all, or --tool NAME")
-    names = {candidate.entry: candidate.name for candidate in found.candidates}
+    names = {candidate.entry: candidate.name for candidate in survey_result.candidates}
     default = "all" if len(proposed) == len(every) else ", ".join(names[entry] for entry in proposed)
     sys.stderr.write(f"adopt which? (numbers or names, `all`, `none`) [{default}] ")
     sys.stderr.flush()
@@ -362,7 +369,7 @@ def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> li
     return words
 
 
-def _require_allowed(found: Survey, chosen: Sequence[Candidate], denied: dict[str, str]) -> None:
+def _require_allowed(survey_result: Survey, chosen: Sequence[Candidate], denied: dict[str, str]) -> None:
     """Refuse a choice with a tool that policy denies, or without any tool.
 
     Raises:
@@ -382,12 +389,12 @@ def _require_allowed(found: Survey, chosen: Sequence[Candidate], denied: dict[st
         ]
         raise Denied("nothing was adopted", findings=findings)
     if not chosen:
-        message = f"'{found.found.distribution}' has tools, but none can be adopted as it is"
+        message = f"'{survey_result.tools.distribution}' has tools, but none can be adopted as it is"
         fix = None
-        if all("its code must make it" in (candidate.problem or "") for candidate in found.candidates):
-            fix = f"write a small plugin that makes them: strands plugin new {found.found.distribution}-tools"
-        if any("--import" in (candidate.problem or "") for candidate in found.candidates):
-            fix = f"strands plugin adopt {found.found.distribution} --import"
+        if all("its code must make it" in (candidate.problem or "") for candidate in survey_result.candidates):
+            fix = f"write a small plugin that makes them: strands plugin new {survey_result.tools.distribution}-tools"
+        if any("--import" in (candidate.problem or "") for candidate in survey_result.candidates):
+            fix = f"strands plugin adopt {survey_result.tools.distribution} --import"
         raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
 
 
@@ -403,10 +410,10 @@ def unadopt(
 
     Example: strands plugin unadopt strands-hubspot
     """
-    known: dict[str, Any] = {"file": None, "removed": {}}
-    with json_on_failure(known if as_json else None):
+    document: dict[str, Any] = {"file": None, "removed": {}}
+    with json_on_failure(document if as_json else None):
         path = adoption_file(project=project)
-        known["file"] = str(path)
+        document["file"] = str(path)
         file = read_for_change(path)
         there = {
             *file.distributions,
@@ -422,10 +429,10 @@ def unadopt(
                 if there
                 else "see what can be adopted: strands plugin list",
             )
-        known["removed"] = take_out(path, names)
+        document["removed"] = take_out(path, names)
     if as_json:
-        print_json(known)
+        print_json(document)
     else:
-        for distribution, tools in known["removed"].items():
+        for distribution, tools in document["removed"].items():
             print_result(f"no longer adopted: {_refs(tools)} of {distribution}")
     return ExitCode.OK

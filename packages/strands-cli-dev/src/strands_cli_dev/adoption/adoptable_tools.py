@@ -85,14 +85,14 @@ def find_adoptable(
     tools: list[SourceTool] = []
     fix = f"name the tools that you need: strands plugin adopt {name} --tool NAME"
     words: Collection[str] = (only,) if only else ()
-    said, ends = time.monotonic(), time.monotonic() + seconds
+    told_at, ends = time.monotonic(), time.monotonic() + seconds
     for number, file in enumerate(files[:MAX_MODULES]):
         now = time.monotonic()
-        if now > said + PROGRESS_SECONDS:
-            said = now
+        if now > told_at + PROGRESS_SECONDS:
+            told_at = now
             tell(f"read {number:,} of {len(files):,} modules of {name}, {len(tools):,} tools so far")
         if now >= ends and not words:
-            ends, words = math.inf, tuple(one.rpartition(":")[2].rpartition(".")[2] for one in named)
+            ends, words = math.inf, tuple(entry_name.rpartition(":")[2].rpartition(".")[2] for entry_name in named)
             message = f"the modules of '{name}' from {file.module} on are left out: {number:,} of {len(files):,}"
             message += f" were read in {seconds:g} seconds"
             findings.append(Finding(TOO_MUCH_TO_ADOPT, message, None, fix, "warning"))

@@ -100,8 +100,8 @@ def _require_free(path: Path, distribution: str, names: Iterable[str], file: Ado
     Raises:
         InvalidInput: Another distribution has one.
     """
-    for key, one in file.distributions.items():
-        taken = sorted(set(names) & set(one.tools)) if key != distribution else []
+    for key, others_tools in file.distributions.items():
+        taken = sorted(set(names) & set(others_tools.tools)) if key != distribution else []
         if taken:
             message = f"'{key}' has a tool '{taken[0]}' in {path} by now; nothing was adopted"
             raise InvalidInput(message, fix=f"strands plugin adopt {distribution} --tool {taken[0]}=ALIAS")

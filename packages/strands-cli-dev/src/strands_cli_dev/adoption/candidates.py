@@ -60,17 +60,17 @@ class Candidate:
         """Whether its authors mark it as their own helper, which has to be named to be taken."""
         return self.called.startswith("_") or (self.tool.attribute or "").startswith("_")
 
-    def record(self, found: AdoptableTools) -> ToolRecord:
+    def record(self, adoptable: AdoptableTools) -> ToolRecord:
         """Return the record that the tool would have."""
         return ToolRecord(
             name=self.name,
-            distribution=found.distribution,
-            version=found.version,
+            distribution=adoptable.distribution,
+            version=adoptable.version,
             entry=self.entry,
             entry_name=self.name,
             module=self.tool.module,
             attribute=self.tool.attribute,
-            path=found.site,
+            path=adoptable.site,
             kind=self.tool.kind,
             description=self.tool.description,
             input_schema=self.tool.input_schema,
@@ -83,7 +83,7 @@ class Candidate:
 class Survey:
     """All candidates of a distribution, and the findings on the way."""
 
-    found: AdoptableTools
+    tools: AdoptableTools
     candidates: tuple[Candidate, ...]
     findings: tuple[Finding, ...]
 
@@ -121,24 +121,24 @@ def survey(
     return Survey(tools, tuple(candidates), tools.findings)
 
 
-def _candidate(one: SourceTool, loaded: SourceTool | str | None, names: _Names, distribution: str) -> Candidate:
-    tool = one
+def _candidate(source_tool: SourceTool, loaded: SourceTool | str | None, names: _Names, distribution: str) -> Candidate:
+    tool = source_tool
     if isinstance(loaded, SourceTool):
         tool = replace(
             loaded,
-            name=loaded.name or one.name,
-            file=one.file,
-            line=one.line,
-            module=one.module,
-            attribute=one.attribute,
+            name=loaded.name or source_tool.name,
+            file=source_tool.file,
+            line=source_tool.line,
+            module=source_tool.module,
+            attribute=source_tool.attribute,
         )
     bare = Candidate(names.give(tool), tool, imported=isinstance(loaded, SourceTool))
-    if one.needs:
-        return replace(bare, problem=f"its code must make it: it needs {', '.join(one.needs)}")
+    if source_tool.needs:
+        return replace(bare, problem=f"its code must make it: it needs {', '.join(source_tool.needs)}")
     if isinstance(loaded, str):
         return replace(bare, problem=f"it cannot be loaded: {loaded}")
-    if one.unknown and loaded is None:
-        reasons = "; ".join(one.unknown[:3])
+    if source_tool.unknown and loaded is None:
+        reasons = "; ".join(source_tool.unknown[:3])
         return replace(bare, problem=f"its source does not show it ({reasons}); try --import")
     if tool.holds_many and not tool.members:
         return replace(bare, problem="it has no tools")
@@ -146,8 +146,8 @@ def _candidate(one: SourceTool, loaded: SourceTool | str | None, names: _Names, 
     subject = f"the tool '{bare.name}' "
     errors = [finding.message.removeprefix(subject) for finding in faults if finding.severity == "error"]
     remarks = [finding.message.removeprefix(subject) for finding in faults if finding.severity != "error"]
-    if one.computed:
-        remarks.append(f"the default of {', '.join(one.computed)} is code, which is not shown")
+    if source_tool.computed:
+        remarks.append(f"the default of {', '.join(source_tool.computed)} is code, which is not shown")
     return replace(bare, problem="; ".join(errors) or None, remarks=tuple(remarks))
 
 
@@ -163,17 +163,17 @@ def _faults(candidate: Candidate, distribution: str) -> Iterator[Finding]:
 
 
 def _loaded(
-    found: AdoptableTools, limits: Imports, named: Collection[str], tell: Callable[[str], None]
+    adoptable: AdoptableTools, limits: Imports, named: Collection[str], tell: Callable[[str], None]
 ) -> dict[str, SourceTool | str]:
     """Import the modules with tools that the source does not show; by entry."""
-    wanted: dict[str, list[str | None]] = {}
+    attributes_by_module: dict[str, list[str | None]] = {}
     ends = time.monotonic() + limits.total
-    for tool in found.tools:
+    for tool in adoptable.tools:
         is_named = not named or {tool.entry, tool.attribute, tool.name} & set(named)
         if tool.unknown and not tool.needs and is_named:
-            wanted.setdefault(tool.module, []).append(tool.attribute)
+            attributes_by_module.setdefault(tool.module, []).append(tool.attribute)
     loaded: dict[str, SourceTool | str] = {}
-    for index, (module, attributes) in enumerate(wanted.items()):
+    for index, (module, attributes) in enumerate(attributes_by_module.items()):
         answers: Sequence[SourceTool | str]
         left = ends - time.monotonic()
         if index >= MAX_IMPORTS:
@@ -181,10 +181,10 @@ def _loaded(
         elif left <= 0:
             answers = [f"the {limits.total:g} seconds for all imports were over before it; name it"] * len(attributes)
         else:
-            tell(f"importing module {index + 1} of {len(wanted)}: {module}")
+            tell(f"importing module {index + 1} of {len(attributes_by_module)}: {module}")
             try:
                 seconds = min(limits.seconds, left)
-                answers = import_in_child([found.site], module, attributes, seconds, is_limited=True).tools
+                answers = import_in_child([adoptable.site], module, attributes, seconds, is_limited=True).tools
             except ImportFailure as failure:
                 answers = [str(failure)] * len(attributes)
         entries = [f"{module}:{attribute}" if attribute else module for attribute in attributes]
@@ -220,7 +220,12 @@ class _Names:
 
 def names_of_others(distribution: str, adopted: AdoptedFile) -> set[str]:
     """Return the names that a file gives to tools of other distributions."""
-    return {name for key, one in adopted.distributions.items() if key != distribution for name in one.tools}
+    return {
+        name
+        for key, adopted_distribution in adopted.distributions.items()
+        if key != distribution
+        for name in adopted_distribution.tools
+    }
 
 
 def word_of(text: str) -> str:

@@ -70,21 +70,21 @@ def _matching(survey: Survey, named: str) -> list[Candidate]:
     return by_entry or (called if len(called) > 1 else by_name or called)
 
 
-def _fault(survey: Survey, choice: Choice, found: Sequence[Candidate]) -> Finding | None:
-    distribution = survey.found.distribution
-    if not found:
+def _fault(survey: Survey, choice: Choice, candidates: Sequence[Candidate]) -> Finding | None:
+    distribution = survey.tools.distribution
+    if not candidates:
         names = [candidate.name for candidate in survey.candidates]
         fix = suggest(choice.named, names, f"it has: {', '.join(names[:20])}", form="--tool {}")
         return Finding(NOT_ADOPTABLE, f"'{distribution}' has no tool '{choice.named}'", None, fix)
-    if len(found) > 1:
-        entries = " or ".join(f"--tool {candidate.entry}" for candidate in found[:5])
-        message = f"'{distribution}' has {len(found)} tools named '{choice.named}'"
+    if len(candidates) > 1:
+        entries = " or ".join(f"--tool {candidate.entry}" for candidate in candidates[:5])
+        message = f"'{distribution}' has {len(candidates)} tools named '{choice.named}'"
         return Finding(NOT_ADOPTABLE, message, None, f"name one by its entry: {entries}")
-    if found[0].problem is not None:
+    if candidates[0].problem is not None:
         fix = None
-        if "--import" in found[0].problem:
+        if "--import" in candidates[0].problem:
             fix = f"strands plugin adopt {distribution} --tool {choice.named} --import"
-        message = f"'{choice.named}' of '{distribution}' cannot be adopted: {found[0].problem}"
+        message = f"'{choice.named}' of '{distribution}' cannot be adopted: {candidates[0].problem}"
         return Finding(NOT_ADOPTABLE, message, None, fix)
     if choice.alias is not None and not Manifest.TOOL_NAME.fullmatch(choice.alias):
         message = f"{choice.alias[:80]!r} is not a tool name (lower-case letters, digits and '_')"
@@ -93,9 +93,9 @@ def _fault(survey: Survey, choice: Choice, found: Sequence[Candidate]) -> Findin
 
 
 def _twice(chosen: Iterable[Candidate], taken: set[str]) -> list[Finding]:
-    findings, seen = [], dict[str, Candidate]()
+    findings, first_of_name = [], dict[str, Candidate]()
     for candidate in chosen:
-        other = seen.setdefault(candidate.name, candidate)
+        other = first_of_name.setdefault(candidate.name, candidate)
         if other is not candidate or candidate.name in taken:
             owner = "another tool" if candidate.name in taken else other.entry
             message = f"the name '{candidate.name}' for {candidate.entry} is the one of {owner}"

@@ -20,7 +20,7 @@ def makers_of_tools(files: Iterable[PythonFile], seconds: float = 10.0) -> list[
     Args:
         seconds: How long they are looked for.
     """
-    found: list[str] = []
+    makers: list[str] = []
     ends = time.monotonic() + seconds
     for file in files:
         if time.monotonic() > ends:
@@ -31,10 +31,10 @@ def makers_of_tools(files: Iterable[PythonFile], seconds: float = 10.0) -> list[
             tree = ast.parse(raw) if raw and b"strands" in raw and b"tool" in raw else None
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # reported where its tools are looked for
-        found += [f"{file.module}:{name}" for name in _makers(tree, "")] if tree else []
-        if len(found) >= MOST:
+        makers += [f"{file.module}:{name}" for name in _makers(tree, "")] if tree else []
+        if len(makers) >= MOST:
             break
-    return found[:MOST]
+    return makers[:MOST]
 
 
 def _makers(node: ast.AST, prefix: str) -> Iterator[str]:
@@ -51,5 +51,5 @@ def _makers(node: ast.AST, prefix: str) -> Iterator[str]:
 def _is_tool(node: ast.AST) -> bool:
     if not isinstance(node, _FUNCTIONS):
         return False
-    called = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+    called = [decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in node.decorator_list]
     return any("tool" in (getattr(node, "id", None), getattr(node, "attr", None)) for node in called)

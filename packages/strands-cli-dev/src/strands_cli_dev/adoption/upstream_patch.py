@@ -26,7 +26,10 @@ def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Pa
         ArtifactError: The file cannot be written.
     """
     named = _named(chosen)
-    points = [f'{one.called} = "{one.entry}"' for one in sorted(named, key=lambda one: one.called)]
+    points = [
+        f'{candidate.called} = "{candidate.entry}"'
+        for candidate in sorted(named, key=lambda candidate: candidate.called)
+    ]
     top = _top_level(named or list(chosen))
     source = "src/" if (folder / "src" / top).is_dir() else ""
     manifest = _manifest(survey, named)
@@ -34,7 +37,7 @@ def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Pa
     project = folder / PROJECT_FILE
     if project.is_file():
         parts.append(_declared(project, points))
-    target = folder / f"{survey.found.distribution}.patch"
+    target = folder / f"{survey.tools.distribution}.patch"
     with contextlib.suppress(OSError):  # writing the file says why it cannot be made
         folder.mkdir(parents=True, exist_ok=True)
     write_result(target, "".join(parts))
@@ -58,16 +61,16 @@ def _top_level(chosen: Sequence[Candidate]) -> str:
 
 def _manifest(survey: Survey, named: Sequence[Candidate]) -> str:
     tools: list[dict[str, Any]] = []
-    for one in sorted(named, key=lambda one: one.called):
-        known = {key: value for key, value in one.tool.definition.items() if value not in (None, {})}
-        tools.append({"name": one.called, "entry": one.entry, **known})
-    return render(Manifest.document(survey.found.distribution, tools))
+    for candidate in sorted(named, key=lambda candidate: candidate.called):
+        definition = {key: value for key, value in candidate.tool.definition.items() if value not in (None, {})}
+        tools.append({"name": candidate.called, "entry": candidate.entry, **definition})
+    return render(Manifest.document(survey.tools.distribution, tools))
 
 
 def _introduction(
     survey: Survey, chosen: Sequence[Candidate], named: Sequence[Candidate], points: Sequence[str]
 ) -> str:
-    tools = survey.found
+    tools = survey.tools
     lines = [
         f"{tools.distribution} {tools.version or ''}: declare the tools to strands-cli".replace(" :", ":"),
         "",

@@ -44,8 +44,8 @@ def check(
         raise
     errors = sum(finding.severity == "error" for finding in done.findings)
     if as_json:
-        found = [finding.as_dict() for finding in done.findings]
-        print_json(_document(done.project.name, done, found))
+        finding_documents = [finding.as_dict() for finding in done.findings]
+        print_json(_document(done.project.name, done, finding_documents))
     else:
         say_findings(done.findings)
         if not errors:
@@ -106,9 +106,11 @@ def manifest(
     made = make_manifests(project) if as_json or not (write or check) else {}
     written = [str(file) for file in write_manifests(project)] if write else []
     if as_json:
-        found = [finding.as_dict() for finding in findings]
+        finding_documents = [finding.as_dict() for finding in findings]
         manifests = {str(file): document for file, document in made.items()}
-        print_json({"distribution": project.name, "manifests": manifests, "written": written, "findings": found})
+        print_json(
+            {"distribution": project.name, "manifests": manifests, "written": written, "findings": finding_documents}
+        )
     elif write:
         print_result("\n".join(written))
     elif check:

@@ -77,7 +77,7 @@ def read_folder(folder: Path) -> DataFolder:
 
 def _entries(walk: _Walk, top: str) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Yield every entry below a folder but folders; links to folders are such entries."""
-    waiting, seen = [(top, "")], 0
+    waiting, count = [(top, "")], 0
     while waiting:
         above, prefix = waiting.pop()
         if prefix.count("/") > MAX_DEPTH:
@@ -86,8 +86,8 @@ def _entries(walk: _Walk, top: str) -> Iterator[tuple[os.DirEntry[str], str]]:
         try:
             with os.scandir(above) as entries:
                 for entry in entries:
-                    seen += 1
-                    if seen > 2 * MAX_FILES:
+                    count += 1
+                    if count > 2 * MAX_FILES:
                         walk.report(PACKAGE_TOO_LARGE, f"the folder has more than {MAX_FILES:,} files", top)
                         return
                     if not entry.is_dir(follow_symlinks=False):

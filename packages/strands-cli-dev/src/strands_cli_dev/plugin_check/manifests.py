@@ -54,12 +54,12 @@ def make_manifests(
 def check_manifests(project: PluginProject) -> list[Finding]:
     """Return every fault of the committed manifests and every field in which they differ from the code."""
     findings: list[Finding] = []
-    for file, wanted in make_manifests(project).items():
+    for file, manifest in make_manifests(project).items():
         if not file.is_file():
             findings.append(drift("there is no manifest yet", file, ""))
             continue
         findings += Manifest.parse(file.read_bytes(), str(file), project.source.name)[1]
-        findings += _drifts(file, wanted)
+        findings += _drifts(file, manifest)
     return [with_place(finding, project) for finding in first_drifts(findings)]
 
 
@@ -137,8 +137,8 @@ def _unknown(authored: Authored, names: set[str]) -> Iterator[str]:
             yield f"tools.{name}: unknown tool; known: {', '.join(sorted(names))}"
         for field in fields if isinstance(fields, Mapping) else ():
             if field not in Manifest.CATALOGUE:
-                known = ", ".join(Manifest.CATALOGUE)
-                yield f"tools.{name}.{field}: this field comes from the code; allowed here: {known}"
+                allowed = ", ".join(Manifest.CATALOGUE)
+                yield f"tools.{name}.{field}: this field comes from the code; allowed here: {allowed}"
 
 
 # -- documents
@@ -181,8 +181,8 @@ def manifest_entries(project: PluginProject, name: str, tool: SourceTool) -> lis
         if not tool.members:
             raise unusable(f"the entry point '{name}' ({reference}) defines no tool", project.directory)
         return [_entry(member.name or "?", reference, replace(member, kind=tool.kind)) for member in tool.members]
-    place = Where(tool.file, tool.line) if tool.file else Where(str(project.directory))
-    project.source.require_name(name, tool.name, place)
+    where = Where(tool.file, tool.line) if tool.file else Where(str(project.directory))
+    project.source.require_name(name, tool.name, where)
     return [_entry(name, reference, tool)]
 
 
@@ -193,10 +193,10 @@ def _entry(name: str, reference: str, tool: SourceTool) -> dict[str, Any]:
 
 def made_document(project: PluginProject, tools: list[dict[str, Any]], committed: Mapping[str, Any]) -> dict[str, Any]:
     """Return a manifest of these tools, with the fields that the code does not state from the committed one."""
-    known = committed.get("tools")
+    old_tools = committed.get("tools")
     authored = {
         (tool.get("entry"), tool.get("name")): {key: tool[key] for key in Manifest.CATALOGUE if key in tool}
-        for tool in (known if isinstance(known, list) else ())
+        for tool in (old_tools if isinstance(old_tools, list) else ())
         if isinstance(tool, dict)
     }
     whole = [{**tool, **_unstated(authored.get((tool["entry"], tool["name"]), {}), tool)} for tool in tools]
@@ -211,13 +211,13 @@ def _unstated(authored: Mapping[str, Any], tool: Mapping[str, Any]) -> dict[str,
 # -- differences
 
 
-def _drifts(file: Path, wanted: Mapping[str, Any]) -> Iterator[Finding]:
+def _drifts(file: Path, manifest: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield a finding for each field in which a committed manifest differs from the code."""
     committed = read_manifest(file)
-    for key in dict.fromkeys([*committed, *wanted]):
+    for key in dict.fromkeys([*committed, *manifest]):
         if key != "tools":
-            yield from drifted(committed.get(key, ...), wanted.get(key, ...), file, f"/{key}")
-    old, new = by_identity(committed), by_identity(wanted)
+            yield from drifted(committed.get(key, ...), manifest.get(key, ...), file, f"/{key}")
+    old, new = by_identity(committed), by_identity(manifest)
     for identity, (index, tool) in old.items():
         yield from drifted(tool, new[identity][1] if identity in new else ..., file, f"/tools/{index}")
     for identity, (_, tool) in new.items():
@@ -227,8 +227,8 @@ def _drifts(file: Path, wanted: Mapping[str, Any]) -> Iterator[Finding]:
 
 def drifted(old: Any, new: Any, file: Path, pointer: str) -> Iterator[Finding]:
     """Yield a finding for each difference between a value of a committed manifest and that of the code."""
-    for place, was, now in Manifest.differences(old, new, pointer):
-        yield drift(f"the manifest has {_json_line(was)}, the code has {_json_line(now)}", file, place)
+    for pointer_in_manifest, was, now in Manifest.differences(old, new, pointer):
+        yield drift(f"the manifest has {_json_line(was)}, the code has {_json_line(now)}", file, pointer_in_manifest)
 
 
 def by_identity(document: Mapping[str, Any]) -> dict[str, tuple[int, dict[str, Any]]]:

@@ -41,9 +41,9 @@ BUILD_HOOK = "strands-tools"
 
 def check_metadata(project: PluginProject) -> Iterator[Finding]:
     """Yield the metadata that installers reject, and a name that does not follow the convention."""
-    for place, message in _installed_faults(project) if project.is_installed else _faults(project):
+    for field, message in _installed_faults(project) if project.is_installed else _faults(project):
         where = Where(str(project.directory / ("METADATA" if project.is_installed else "pyproject.toml")))
-        yield Finding(BAD_METADATA, f"{place}: {message}", where)
+        yield Finding(BAD_METADATA, f"{field}: {message}", where)
     source = project.source
     if not (source.tools or source.folders):  # other parts already have names that help a person
         return
@@ -61,8 +61,8 @@ def _faults(project: PluginProject) -> Iterator[tuple[str, str]]:
         yield "project", "there is no version, and 'version' is not in `dynamic`"
     elif isinstance(version := metadata.get("version"), str) and (fault := _version_fault(version)):
         yield "project.version", fault
-    wanted = metadata.get("requires-python")
-    if isinstance(wanted, str) and (fault := specifier_fault(wanted)):
+    python = metadata.get("requires-python")
+    if isinstance(python, str) and (fault := specifier_fault(python)):
         yield "project.requires-python", fault
     for text in metadata.get("dependencies", ()):
         if isinstance(text, str) and (fault := requirement_fault(text)):
@@ -95,8 +95,8 @@ def hook_options(project: PluginProject) -> Mapping[str, Any] | None:
     """Return the options of the build hook that generates the manifest; None without it."""
     hatch = _at(project.settings, "tool", "hatch", "build")
     targets = [*(_at(hatch, "targets", name) for name in ("wheel", "sdist")), hatch]
-    found = [_at(target, "hooks", BUILD_HOOK) for target in targets if BUILD_HOOK in _at(target, "hooks")]
-    return found[0] if found else None
+    options = [_at(target, "hooks", BUILD_HOOK) for target in targets if BUILD_HOOK in _at(target, "hooks")]
+    return options[0] if options else None
 
 
 def check_packaged(project: PluginProject, manifest: Path) -> Iterator[Finding]:
@@ -110,12 +110,12 @@ def check_packaged(project: PluginProject, manifest: Path) -> Iterator[Finding]:
     backend = str(_at(project.settings, "build-system").get("build-backend", "setuptools.build_meta"))
     path = manifest.relative_to(project.directory).as_posix()
     fault = {"hatchling": _hatch_fault, "setuptools": _setuptools_fault}.get(backend.partition(".")[0])
-    found = fault(project, path) if fault else None
-    if found is None and backend.partition(".")[0] != "setuptools" and _ignored(project.directory, path):
-        found = ".gitignore names it, and the build leaves out what git ignores", "remove it from .gitignore"
-    if found is not None:
-        message = f"{Manifest.FILE_NAME} would not be in the wheel: {found[0]}"
-        yield Finding(MANIFEST_NOT_PACKAGED, message, project.where, found[1])
+    reason = fault(project, path) if fault else None
+    if reason is None and backend.partition(".")[0] != "setuptools" and _ignored(project.directory, path):
+        reason = ".gitignore names it, and the build leaves out what git ignores", "remove it from .gitignore"
+    if reason is not None:
+        message = f"{Manifest.FILE_NAME} would not be in the wheel: {reason[0]}"
+        yield Finding(MANIFEST_NOT_PACKAGED, message, project.where, reason[1])
 
 
 def _hatch_fault(project: PluginProject, path: str) -> tuple[str, str] | None:
@@ -162,7 +162,7 @@ def _matches(path: str, pattern: str) -> bool:
     """Return whether a pattern with git's rules matches a file or one of its parent folders."""
     anchored, plain = "/" in pattern.rstrip("/"), pattern.strip("/")
     above = [path, *(parent.as_posix() for parent in Path(path).parents if parent.name)]
-    return any(fnmatch(one if anchored else Path(one).name, plain) for one in above)
+    return any(fnmatch(path_above if anchored else Path(path_above).name, plain) for path_above in above)
 
 
 def _at(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
@@ -174,4 +174,4 @@ def _at(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 def _texts(table: Mapping[str, Any], key: str) -> list[str]:
     value = table.get(key)
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -101,11 +101,13 @@ def _is_meant_as_ours(group: str) -> bool:
 def _root_of(directory: Path, settings: Mapping[str, Any], references: Iterable[str]) -> Path:
     """Return the directory that the packages of a project are imported from: one that its build names, src, or it."""
     poetry, backend = _at(settings, "tool", "poetry"), _at(settings, "tool", "uv", "build-backend")
-    named = [one.get("from") for one in poetry.get("packages") or () if isinstance(one, dict)]
+    named = [package.get("from") for package in poetry.get("packages") or () if isinstance(package, dict)]
     named += [backend.get("module-root"), _at(settings, "tool", "setuptools", "package-dir").get("")]
     wheel = _at(settings, "tool", "hatch", "build", "targets", "wheel")
-    named += [str(Path(one).parent) for one in wheel.get("packages") or () if isinstance(one, str)]
-    roots = [directory / name for name in (*(one for one in named if isinstance(one, str)), "src")]
+    named += [str(Path(included).parent) for included in wheel.get("packages") or () if isinstance(included, str)]
+    roots = [
+        directory / name for name in (*(name_or_none for name_or_none in named if isinstance(name_or_none, str)), "src")
+    ]
     roots = [root for root in roots if root.is_dir() and root.resolve().is_relative_to(directory.resolve())]
     tops = {"".join(reference.split()).partition(":")[0].partition(".")[0] for reference in references}
     has = [

@@ -150,7 +150,7 @@ def _hints(tool: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _capabilities(tool: Mapping[str, Any]) -> Iterator[Fault]:
-    place = "/strands_cli/capabilities"
+    pointer = "/strands_cli/capabilities"
     declared = tool.get("strands_cli", {}).get("capabilities")
     if declared is None:
         yield MISSING_CAPABILITIES, "does not declare its capabilities", "/strands_cli", "warning"
@@ -158,35 +158,35 @@ def _capabilities(tool: Mapping[str, Any]) -> Iterator[Fault]:
     for name, value in declared.items():
         if name not in CAPABILITIES:
             hint = suggest(name, CAPABILITIES, f"known: {', '.join(CAPABILITIES)}")
-            yield BAD_CAPABILITIES, f"has an unknown capability {name!r}; {hint}", f"{place}/{name}", "error"
+            yield BAD_CAPABILITIES, f"has an unknown capability {name!r}; {hint}", f"{pointer}/{name}", "error"
         elif not isinstance(value, CAPABILITIES[name]):
             kind = "true or false" if CAPABILITIES[name] is bool else "a list"
-            yield BAD_CAPABILITIES, f"has a capability {name!r} that is not {kind}", f"{place}/{name}", "error"
+            yield BAD_CAPABILITIES, f"has a capability {name!r} that is not {kind}", f"{pointer}/{name}", "error"
         elif isinstance(value, list):
-            fits = _is_place if name == "filesystem" else lambda one: isinstance(one, str) and bool(one)
-            for index, one in enumerate(value):
-                if not fits(one):
+            fits = _is_place if name == "filesystem" else lambda item: isinstance(item, str) and bool(item)
+            for index, item in enumerate(value):
+                if not fits(item):
                     form = "{path, mode}" if name == "filesystem" else "text"
                     message = f"has an entry under {name!r} that is not {form}"
-                    yield BAD_CAPABILITIES, message, f"{place}/{name}/{index}", "error"
+                    yield BAD_CAPABILITIES, message, f"{pointer}/{name}/{index}", "error"
 
 
 def _resources(tool: Mapping[str, Any]) -> Iterator[Fault]:
     for key, entries in tool.get("strands_cli", {}).get("resources", {}).items():
-        place = f"/strands_cli/resources/{key}"
+        pointer = f"/strands_cli/resources/{key}"
         if key not in _ACCESSES:
             yield (
                 BAD_RESOURCES,
                 f"has resources under {key!r}, not under 'reads', 'writes' or 'connects'",
-                place,
+                pointer,
                 "error",
             )
         elif not isinstance(entries, list):
-            yield BAD_RESOURCES, f"has resources {key!r} that are not a list", place, "error"
+            yield BAD_RESOURCES, f"has resources {key!r} that are not a list", pointer, "error"
         else:
             for index, entry in enumerate(entries):
                 if fault := _entry_fault(entry, tool):
-                    yield BAD_RESOURCES, f"has a resource that is not valid: {fault}", f"{place}/{index}", "error"
+                    yield BAD_RESOURCES, f"has a resource that is not valid: {fault}", f"{pointer}/{index}", "error"
 
 
 def _entry_fault(entry: Any, tool: Mapping[str, Any]) -> str | None:
@@ -194,8 +194,8 @@ def _entry_fault(entry: Any, tool: Mapping[str, Any]) -> str | None:
         fields = fields_of_resource(entry) if isinstance(entry, str) else ()
     except ValueError as error:
         return str(error)
-    known = (tool.get("input_schema") or {}).get("properties") or {}
-    unknown = [field for field in fields if field not in known]
+    properties = (tool.get("input_schema") or {}).get("properties") or {}
+    unknown = [field for field in fields if field not in properties]
     if unknown:
         return f"{entry!r} names {unknown[0]!r}, which is not a field of the input"
     return None if isinstance(entry, str) else f"{entry!r} is not text"
@@ -217,18 +217,18 @@ def _engines(tool: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _is_place(entry: Any) -> bool:
-    known = isinstance(entry, dict) and set(entry) <= {"path", "mode"}
-    return known and isinstance(entry.get("path"), str) and entry.get("mode", "r") in MODES
+    has_keys = isinstance(entry, dict) and set(entry) <= {"path", "mode"}
+    return has_keys and isinstance(entry.get("path"), str) and entry.get("mode", "r") in MODES
 
 
 def _requires(tool: Mapping[str, Any]) -> Iterator[Fault]:
-    wanted = tool.get("requires", {})
-    for index, text in enumerate(wanted.get("distributions", ())):
+    requires = tool.get("requires", {})
+    for index, text in enumerate(requires.get("distributions", ())):
         if fault := requirement_fault(text):
             yield BAD_REQUIREMENT, f"requires {text!r}: {fault}", f"/requires/distributions/{index}", "error"
-    if "python" in wanted and (fault := specifier_fault(wanted["python"])):
-        yield BAD_REQUIREMENT, f"requires Python {wanted['python']!r}: {fault}", "/requires/python", "error"
-    for index, name in enumerate(wanted.get("modules", ())):
+    if "python" in requires and (fault := specifier_fault(requires["python"])):
+        yield BAD_REQUIREMENT, f"requires Python {requires['python']!r}: {fault}", "/requires/python", "error"
+    for index, name in enumerate(requires.get("modules", ())):
         if not all(part.isidentifier() for part in name.split(".")):
             yield (
                 BAD_REQUIREMENT,
@@ -236,7 +236,7 @@ def _requires(tool: Mapping[str, Any]) -> Iterator[Fault]:
                 f"/requires/modules/{index}",
                 "error",
             )
-    for index, name in enumerate(wanted.get("os", ())):
+    for index, name in enumerate(requires.get("os", ())):
         if name.lower() not in SYSTEMS:
             message = f"requires the operating system {name!r}; known are linux, macos and windows"
             yield BAD_REQUIREMENT, message, f"/requires/os/{index}", "error"
@@ -274,14 +274,19 @@ def _examples(tool: Mapping[str, Any]) -> Iterator[Fault]:
         return  # already reported
     validator = Draft202012Validator(schema)
     for index, example in enumerate(tool.get("examples", ())):
-        place = f"/examples/{index}"
+        pointer = f"/examples/{index}"
         if not isinstance(example, dict) or not isinstance(example.get("input"), dict):
-            yield BAD_EXAMPLE, "has an example without an object `input`", place, "error"
+            yield BAD_EXAMPLE, "has an example without an object `input`", pointer, "error"
             continue
         for word in sorted(set(map(str, example)) - _EXAMPLE_WORDS):
-            known = ", ".join(sorted(_EXAMPLE_WORDS))
-            yield BAD_EXAMPLE, f"has an example with {word!r}; an example has {known}", f"{place}/{word}", "error"
+            words_allowed = ", ".join(sorted(_EXAMPLE_WORDS))
+            yield (
+                BAD_EXAMPLE,
+                f"has an example with {word!r}; an example has {words_allowed}",
+                f"{pointer}/{word}",
+                "error",
+            )
         for error in validator.iter_errors(example["input"]):
             inner = "".join(f"/{step}" for step in error.absolute_path)
             message = f"has an example that does not fit its input schema: {error.message[:200]}"
-            yield BAD_EXAMPLE, message, f"{place}/input{inner}", "error"
+            yield BAD_EXAMPLE, message, f"{pointer}/input{inner}", "error"

@@ -68,26 +68,26 @@ def run_tests(check: FolderCheck, *, with_tools: bool, seconds: float = TEST_SEC
     for workflow in (*check.workflows.values(), *check.agents.values()):
         if not workflow.has_test:
             words = "a recording" if workflow.kind == "workflow" else "a test"
-            found = [
+            workflow_outcomes = [
                 TestOutcome(
                     workflow.kind, workflow.name, "", "skipped", f"it has no {words[2:]} that plays without a model"
                 )
             ]
         elif workflow.calls_tools and not with_tools:
             reason = f"it calls tools ({', '.join(workflow.calls_tools)}): add --import to run it"
-            found = [TestOutcome(workflow.kind, workflow.name, "", "skipped", reason)]
+            workflow_outcomes = [TestOutcome(workflow.kind, workflow.name, "", "skipped", reason)]
         elif workflow.kind == "agent" and not entry_points(group="strands_cli.commands", name="atomic"):
-            found = [TestOutcome(workflow.kind, workflow.name, "", "skipped", NO_RUNNER)]
+            workflow_outcomes = [TestOutcome(workflow.kind, workflow.name, "", "skipped", NO_RUNNER)]
         else:
-            found = list(_run_apart(workflow, seconds))
-        outcomes += found
-        check.findings += [_finding(workflow, outcome) for outcome in found if outcome.status != "passed"]
+            workflow_outcomes = list(_run_apart(workflow, seconds))
+        outcomes += workflow_outcomes
+        check.findings += [_finding(workflow, outcome) for outcome in workflow_outcomes if outcome.status != "passed"]
     return outcomes
 
 
-def _finding(one: Runnable, outcome: TestOutcome) -> Finding:
-    named = f"the {one.kind} '{one.name}'" + (f", test {outcome.test!r}" if outcome.test else "")
-    where = Where(str(one.path))
+def _finding(runnable: Runnable, outcome: TestOutcome) -> Finding:
+    named = f"the {runnable.kind} '{runnable.name}'" + (f", test {outcome.test!r}" if outcome.test else "")
+    where = Where(str(runnable.path))
     if outcome.status == "failed":
         return Finding(PACKAGE_TEST_FAILED, f"{named} fails: {outcome.reason}", where)
     fix = None
@@ -95,43 +95,45 @@ def _finding(one: Runnable, outcome: TestOutcome) -> Finding:
         fix = "strands plugin check DIST --import"
     elif outcome.reason == NO_RUNNER:
         fix = f"pip install {RUNNER}"
-    elif one.kind == "agent":
+    elif runnable.kind == "agent":
         fix = "write `tests:` with a `recording:` into the file"
     return Finding(PACKAGE_UNTESTED, f"{named} is not tested: {outcome.reason}", where, fix, "warning")
 
 
-def _run_apart(one: Runnable, seconds: float) -> Iterator[TestOutcome]:
+def _run_apart(runnable: Runnable, seconds: float) -> Iterator[TestOutcome]:
     with tempfile.TemporaryDirectory(prefix="strands-package-") as folder:
         path = Path(folder)
-        _copy(one, path / "package")
+        _copy(runnable, path / "package")
         for name in ("home", "work"):
             (path / name).mkdir()
-        file = path / "package" / one.file
-        if one.kind == "workflow":
-            inputs = file.with_name(f"{one.name}{INPUTS}")
+        file = path / "package" / runnable.file
+        if runnable.kind == "workflow":
+            inputs = file.with_name(f"{runnable.name}{INPUTS}")
             more = ["--vars-file", str(inputs)] if inputs.is_file() else []
             words = ["run", str(file), "--provider", "replay", *more, "--json"]
         else:
             words = ["atomic", "test", str(file), "--json"]
         code, document = _strands(words, path, seconds)
-    yield from _of_workflow(one, code, document) if one.kind == "workflow" else _of_agent(one, code, document)
+    yield from (
+        _of_workflow(runnable, code, document) if runnable.kind == "workflow" else _of_agent(runnable, code, document)
+    )
 
 
-def _copy(one: Runnable, target: Path) -> None:
+def _copy(runnable: Runnable, target: Path) -> None:
     """Copy the files that were looked at, so that a test reads nothing else and changes nothing."""
-    for name in one.folder.files:
+    for name in runnable.folder.files:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(one.folder.path / name, target / name)
+        shutil.copyfile(runnable.folder.path / name, target / name)
 
 
-def _strands(words: Sequence[str], place: Path, seconds: float) -> tuple[int | None, Mapping[str, Any]]:
+def _strands(words: Sequence[str], folder: Path, seconds: float) -> tuple[int | None, Mapping[str, Any]]:
     """Run one command and return its exit code (None after the time limit) and the JSON that it printed."""
-    home = str(place / "home")
+    home = str(folder / "home")
     own = {"HOME": home, **{f"XDG_{name}_HOME": home for name in ("CONFIG", "DATA", "STATE", "CACHE")}}
     env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | own
     command = [sys.executable, "-P", "-m", "strands_cli", *words]
-    with (place / "stdout").open("w+b") as out, (place / "stderr").open("w+b") as err:
-        code = run_within(seconds, command, out, err, env=env, cwd=str(place / "work"))
+    with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as err:
+        code = run_within(seconds, command, out, err, env=env, cwd=str(folder / "work"))
         out.seek(0)
         text = out.read(_MAX_OUTPUT).decode("utf-8", "replace")
     try:
@@ -140,30 +142,30 @@ def _strands(words: Sequence[str], place: Path, seconds: float) -> tuple[int | N
         return code, {}
 
 
-def _of_workflow(one: Runnable, code: int | None, document: Mapping[str, Any]) -> Iterator[TestOutcome]:
+def _of_workflow(runnable: Runnable, code: int | None, document: Mapping[str, Any]) -> Iterator[TestOutcome]:
     test = "recording"
     if code == ExitCode.OK:
-        yield TestOutcome(one.kind, one.name, test, "passed")
+        yield TestOutcome(runnable.kind, runnable.name, test, "passed")
     elif code == ExitCode.WAITING:
-        yield TestOutcome(one.kind, one.name, test, "skipped", "it waits for a person, and ends there")
+        yield TestOutcome(runnable.kind, runnable.name, test, "skipped", "it waits for a person, and ends there")
     elif code == ExitCode.DENIED or document.get("denials"):
         reason = f"a person must allow what it does: {_reason(code, document)}"
-        yield TestOutcome(one.kind, one.name, test, "skipped", reason)
+        yield TestOutcome(runnable.kind, runnable.name, test, "skipped", reason)
     else:
-        yield TestOutcome(one.kind, one.name, test, "failed", _reason(code, document))
+        yield TestOutcome(runnable.kind, runnable.name, test, "failed", _reason(code, document))
 
 
-def _of_agent(one: Runnable, code: int | None, document: Mapping[str, Any]) -> Iterator[TestOutcome]:
+def _of_agent(runnable: Runnable, code: int | None, document: Mapping[str, Any]) -> Iterator[TestOutcome]:
     tests = document.get("tests")
     if code not in (ExitCode.OK, ExitCode.RUN_FAILED) or not isinstance(tests, list) or not tests:
         status: Status = "skipped" if code == ExitCode.DENIED else "failed"
-        yield TestOutcome(one.kind, one.name, "", status, _reason(code, document))
+        yield TestOutcome(runnable.kind, runnable.name, "", status, _reason(code, document))
         return
     for test in map(json_object, tests):
         status = {"passed": "passed", "skipped": "skipped"}.get(str(test.get("status")), "failed")  # type: ignore[assignment]
         problems = test.get("problems")
         reason = "; ".join(map(str, problems)) if isinstance(problems, list) else ""
-        yield TestOutcome(one.kind, one.name, str(test.get("test", "")), status, reason)
+        yield TestOutcome(runnable.kind, runnable.name, str(test.get("test", "")), status, reason)
 
 
 def _reason(code: int | None, document: Mapping[str, Any]) -> str:
@@ -171,7 +173,7 @@ def _reason(code: int | None, document: Mapping[str, Any]) -> str:
         return "it took longer than allowed"
     error = json_object(document.get("error"))
     findings = error.get("findings")
-    found = [str(json_object(finding).get("message")) for finding in findings] if isinstance(findings, list) else []
-    denied = [json_object(one) for one in document.get("denials") or ()]
-    denials = [f"a call of {one.get('tool')} ({one.get('rule')})" for one in denied]
-    return "; ".join(found or denials) or str(error.get("message") or f"it ends with exit code {code}")
+    messages = [str(json_object(finding).get("message")) for finding in findings] if isinstance(findings, list) else []
+    denied = [json_object(denial) for denial in document.get("denials") or ()]
+    denials = [f"a call of {denial.get('tool')} ({denial.get('rule')})" for denial in denied]
+    return "; ".join(messages or denials) or str(error.get("message") or f"it ends with exit code {code}")

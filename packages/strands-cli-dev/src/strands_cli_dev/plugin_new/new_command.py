@@ -54,11 +54,11 @@ def new(
     if plugin.name.tool not in (name, name.removeprefix("strands-tool-")):
         say(f"the tool is called '{plugin.name.tool}'")
     findings = [*check_installed(made.name), *read_project(made).source.twins()]
-    example, place = json.dumps(SAMPLE), shlex.quote(str(made))
+    example, quoted_folder = json.dumps(SAMPLE), shlex.quote(str(made))
     commands = [
-        f"python -m pip install -e {place}",
+        f"python -m pip install -e {quoted_folder}",
         f"strands tools run {plugin.ref} --input '{example}'",
-        f"python -m pytest {place}",
+        f"python -m pytest {quoted_folder}",
     ]
     _print_made(made, {"tool": plugin.name.tool}, findings, commands, as_json=as_json)
 
@@ -73,11 +73,11 @@ def _new_flow(name: str, directory: Path, author: str | None, description: str |
     made = make_flow(new_flow, directory)
     if new_flow.name not in (name, name.removeprefix("strands-flow-")):
         say(f"the workflow is called '{new_flow.name}'")
-    place = shlex.quote(str(made))
+    quoted_folder = shlex.quote(str(made))
     commands = [
         f"strands run {shlex.quote(str(made / new_flow.file))}",
-        f"strands plugin check {place}",
-        f"python -m pip install -e {place}",
+        f"strands plugin check {quoted_folder}",
+        f"python -m pip install -e {quoted_folder}",
         f"strands run {new_flow.reference}",
     ]
     _print_made(made, {"workflow": new_flow.name}, [], commands, as_json=as_json)
@@ -89,8 +89,8 @@ def _print_made(
     """Print the project that was made: its files and names as JSON, or its findings and the commands to go on with."""
     if as_json:
         files = sorted(str(path) for path in made.rglob("*") if path.is_file())
-        found = [finding.as_dict() for finding in findings]
-        print_json({"made": files, "distribution": made.name, **names, "findings": found})
+        finding_documents = [finding.as_dict() for finding in findings]
+        print_json({"made": files, "distribution": made.name, **names, "findings": finding_documents})
         return
     say_findings(findings)
     print_result("\n".join([f"made {made}", "next:", *(f"  {command}" for command in commands)]))

@@ -58,7 +58,7 @@ def filled(template: str, words: Mapping[str, str]) -> str:
     from importlib.resources import files
 
     text = files("strands_cli_dev.plugin_new").joinpath("templates", f"{template}.txt").read_text(encoding="utf-8")
-    return _TOKEN.sub(lambda found: words[found[1]], text)
+    return _TOKEN.sub(lambda match: words[match[1]], text)
 
 
 def author_of(author: str | None, distribution: str) -> str:
@@ -73,7 +73,7 @@ def author_of(author: str | None, distribution: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def descriptions(text: str, what: str) -> dict[str, str]:
+def descriptions(text: str, kind: str) -> dict[str, str]:
     """Return a description in the forms of the templates.
 
     Args:
@@ -89,7 +89,7 @@ def descriptions(text: str, what: str) -> dict[str, str]:
         raise UsageError(f"--description is not a plain sentence of at most {_LONGEST} characters", fix=fix)
     sentence = text if text[-1] in ".!?" else f"{text}."
     summary = sentence.rstrip(".")
-    metadata = json.dumps(f"{summary}: {what}", ensure_ascii=False)
+    metadata = json.dumps(f"{summary}: {kind}", ensure_ascii=False)
     quoted = json.dumps(sentence, ensure_ascii=False)
     lowered = sentence[0].lower() + sentence[1:]
     return {"description": sentence, "summary": summary, "metadata": metadata, "quoted": quoted, "lowered": lowered}

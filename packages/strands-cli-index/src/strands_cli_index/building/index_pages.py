@@ -24,8 +24,8 @@ _HOME = '<a href="../index.html">All plugins</a>'
 def index_pages(index: Mapping[str, Any]) -> dict[str, str]:
     """Return the pages of an index by their paths, from the document of its `index.json`."""
     releases: dict[str, list[Mapping[str, Any]]] = {}
-    for one in index["releases"]:
-        releases.setdefault(one["name"], []).append(one)
+    for release in index["releases"]:
+        releases.setdefault(release["name"], []).append(release)
     pages = {f"{PLUGINS}/{name}.html": _plugin_page(name, versions) for name, versions in releases.items()}
     return {"index.html": _all_page(releases, index["libraries"]), **pages}
 
@@ -141,9 +141,9 @@ def _findings(check: Mapping[str, Any] | None) -> str:
     if check is None or not check["findings"]:
         return ""
     rows = "".join(
-        f'<tr><th scope="row">{_escape(one["code"])}</th><td>{_escape(one["severity"])}</td>'
-        f"<td>{_isolated(one['message'])}</td></tr>"
-        for one in check["findings"]
+        f'<tr><th scope="row">{_escape(finding["code"])}</th><td>{_escape(finding["severity"])}</td>'
+        f"<td>{_isolated(finding['message'])}</td></tr>"
+        for finding in check["findings"]
     )
     return f"<h2>Findings of the check</h2>{_table('Findings', ('Code', 'Severity', 'Finding'), rows)}"
 
@@ -226,19 +226,22 @@ def simple_pages(document: Mapping[str, Any]) -> dict[str, str]:
     for entry in (*document["releases"], *document["libraries"]):
         links.setdefault(entry["name"], []).extend(_simple_link(entry, file) for file in entry["files"])
     names = [f'<a href="{name}/">{name}</a>' for name in sorted(links)]
-    pages = {f"{name}/index.html": _simple_page(f"Links for {name}", found) for name, found in sorted(links.items())}
+    pages = {
+        f"{name}/index.html": _simple_page(f"Links for {name}", page_links)
+        for name, page_links in sorted(links.items())
+    }
     return {"index.html": _simple_page("Simple index", names), **pages}
 
 
 def _simple_link(entry: Mapping[str, Any], file: Mapping[str, Any]) -> str:
     name = file["file"]
     python = entry["requires_python"]
-    wanted = f' data-requires-python="{html.escape(python, quote=True)}"' if python else ""
+    requires = f' data-requires-python="{html.escape(python, quote=True)}"' if python else ""
     # PEP 740 names a document with all attestations; a single one is another form.
     provenance = file.get("provenance", "")
     has_proof = provenance.endswith(".provenance")
     proof = f' data-provenance="../../{WHEELS}/{quote(provenance)}"' if has_proof else ""
-    return f'<a href="../../{WHEELS}/{quote(name)}#sha256={file["sha256"]}"{wanted}{proof}>{html.escape(name)}</a>'
+    return f'<a href="../../{WHEELS}/{quote(name)}#sha256={file["sha256"]}"{requires}{proof}>{html.escape(name)}</a>'
 
 
 def _simple_page(title: str, links: list[str]) -> str:

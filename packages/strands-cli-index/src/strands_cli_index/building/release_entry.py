@@ -103,14 +103,14 @@ def _files_of(wheel: WheelTree, value: str, group: str) -> list[str]:
 def _check(plugin: UnpackedPlugin) -> dict[str, Any]:
     """Return the findings of the static part of `plugin check`, without this machine in it."""
     findings = [_shown(finding, plugin.tree) for finding in check_unpacked(plugin.name, plugin.tree)]
-    shown = sorted(findings, key=lambda one: tuple(map(str, one.values())))
-    counts = {kind: sum(one["severity"] == kind for one in shown) for kind in ("error", "warning")}
+    shown = sorted(findings, key=lambda row: tuple(map(str, row.values())))
+    counts = {kind: sum(row["severity"] == kind for row in shown) for kind in ("error", "warning")}
     return {"errors": counts["error"], "warnings": counts["warning"], "findings": shown}
 
 
 def _shown(finding: Finding, tree: Path) -> dict[str, Any]:
-    found = finding.as_dict()
-    return {key: _relative(value, tree) if isinstance(value, str) else value for key, value in found.items()}
+    document = finding.as_dict()
+    return {key: _relative(value, tree) if isinstance(value, str) else value for key, value in document.items()}
 
 
 def _relative(text: str, tree: Path) -> str:

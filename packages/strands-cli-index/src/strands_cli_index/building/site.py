@@ -123,11 +123,11 @@ def _collected(wheelhouse: Path, made: Path) -> tuple[dict[str, Any], list[Findi
         message = f"{counted(len(unread), 'wheel')} beside which a proof lies, as {name}, cannot be verified: {reason}"
         findings.append(Finding(PROOF_UNREAD, message, Where(str(wheelhouse)), severity="warning"))
     ordered = sorted(entries.values(), key=_order)
-    releases = [one for one in ordered if is_plugin(one)]
+    releases = [release for release in ordered if is_plugin(release)]
     libraries = [
-        {key: one[key] for key in ("name", "version", "requires_python", "requires", "files")}
-        for one in ordered
-        if not is_plugin(one)
+        {key: release[key] for key in ("name", "version", "requires_python", "requires", "files")}
+        for release in ordered
+        if not is_plugin(release)
     ]
     return {"kind": KIND, "format": FORMAT, "releases": releases, "libraries": libraries}, findings
 
@@ -177,16 +177,16 @@ def _stated_publisher(wheel: Path, copy: Path) -> tuple[dict[str, Any], str | No
     if proof.stat().st_size > MAX_BYTES:
         raise UnfitWheelError(f"{proof.name} is larger than {MAX_BYTES:,} bytes")
     shutil.copyfile(proof, copy.with_name(proof.name))
-    found = attested_beside(copy)
-    if found.status == "wrong":
-        raise UnfitWheelError(f"{proof.name} does not prove its publisher: {found.reason}")
-    stated = _stated(found.status, found.publisher.as_dict() if found.publisher else None)
-    return stated, proof.name, found.reason or None
+    attestation = attested_beside(copy)
+    if attestation.status == "wrong":
+        raise UnfitWheelError(f"{proof.name} does not prove its publisher: {attestation.reason}")
+    stated = _stated(attestation.status, attestation.publisher.as_dict() if attestation.publisher else None)
+    return stated, proof.name, attestation.reason or None
 
 
 def _stated(status: str, publisher: dict[str, Any] | None) -> dict[str, Any]:
-    known = publisher or {}
-    return {"status": status, **{key: known.get(key) for key in ("kind", "repository", "workflow")}}
+    fields = publisher or {}
+    return {"status": status, **{key: fields.get(key) for key in ("kind", "repository", "workflow")}}
 
 
 def _require_version(wheel: WheelTree) -> None:

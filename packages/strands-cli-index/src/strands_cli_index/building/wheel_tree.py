@@ -74,12 +74,12 @@ def read_wheel(wheel: Path, copy: Path, tree: Path) -> WheelTree:
     name, version = read_header(dist_info, "Name"), read_header(dist_info, "Version")
     if name is None or version is None or not NAME.fullmatch(normalise(name)) or not VERSION.fullmatch(version):
         raise UnfitWheelError(f"its metadata states no proper name and version: {str(name)[:60]!r}, {version!r}")
-    found = (normalise(name), _plain(version))
-    for place, words in (("file name", stem), ("folder of metadata", dist_info.name.removesuffix(".dist-info"))):
+    name_and_version = (normalise(name), _plain(version))
+    for source, words in (("file name", stem), ("folder of metadata", dist_info.name.removesuffix(".dist-info"))):
         stated_name, _, stated_version = words.partition("-")
-        if (normalise(stated_name), _plain(stated_version)) != found:
-            raise UnfitWheelError(f"its {place} states {stated_name} {stated_version}, its metadata {name} {version}")
-    return WheelTree(wheel.name, found[0], version, tree, dist_info, digest, size)
+        if (normalise(stated_name), _plain(stated_version)) != name_and_version:
+            raise UnfitWheelError(f"its {source} states {stated_name} {stated_version}, its metadata {name} {version}")
+    return WheelTree(wheel.name, name_and_version[0], version, tree, dist_info, digest, size)
 
 
 def _words_of(file: str) -> str:

@@ -178,15 +178,15 @@ def _programs(tree: Path) -> tuple[str, ...]:
     return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
 
 
-def _described(tree: Path, wanted: str | None) -> tuple[str, str, Path]:
+def _described(tree: Path, wanted_name: str | None) -> tuple[str, str, Path]:
     """Return the normalised name and the version of the distribution in a tree, and its `*.dist-info`."""
     records = [path for path in tree.iterdir() if path.name.lower().endswith(_METADATA)]
     name = read_header(records[0], "Name") if len(records) == 1 else None
     version = _version_of(records[0]) if len(records) == 1 else None
     if name is None or version is None:
         raise InvalidInput("the wheel does not state one name and version, in one *.dist-info", fix="build it again")
-    if wanted is not None and normalise(name) != normalise(wanted):
-        raise UsageError(f"the wheel is of '{name}', not of '{wanted}'")
+    if wanted_name is not None and normalise(name) != normalise(wanted_name):
+        raise UsageError(f"the wheel is of '{name}', not of '{wanted_name}'")
     return normalise(name), version, records[0]
 
 
@@ -243,9 +243,9 @@ def require_same(fetched: Fetched, installer: PluginInstaller) -> None:
         expected = _digest_of(path)
         if not any(_digest_of(Path(site) / inside) == expected for site in sites):
             installer.program.uninstall(fetched.name)
-            what = f"other files than the preview showed ({inside}), so they were uninstalled"
+            difference = f"other files than the preview showed ({inside}), so they were uninstalled"
             fix = f"strands plugin install {fetched.name}=={fetched.version}"
-            raise NotEquipped(f"{installer.program.kind} installed {what}", fix=fix)
+            raise NotEquipped(f"{installer.program.kind} installed {difference}", fix=fix)
 
 
 def _digest_of(path: Path) -> str | None:

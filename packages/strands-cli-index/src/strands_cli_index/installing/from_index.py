@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strands_cli.api import Code, Denied, Finding, PluginInstaller, Where
 from strands_cli_index.installing.download import Fetched, fetch, unpack_wheel
-from strands_cli_index.reading.index_places import Place, configured_places, parse_places
+from strands_cli_index.reading.index_places import IndexLocation, configured_places, parse_places
 from strands_cli_index.reading.releases import IndexedFile, Release, choose_file, find_release
 from strands_cli_index.reading.site_files import MAX_BYTES, WHEELS
 from strands_cli_index.reading.web_server import unreachable
@@ -81,31 +81,31 @@ def _fetch_release(release: Release, installer: PluginInstaller, folder: Path) -
     return replace(fetched, is_indexed=True, plugin_index=str(release.place))
 
 
-def _get(place: Place, file: IndexedFile, wheel: Path) -> str:
+def _get(location: IndexLocation, file: IndexedFile, wheel: Path) -> str:
     """Write the wheel, and beside it the proof of its publisher; return where it came from."""
-    where, digest = _written(place, file.name, wheel, file.size)
+    where, digest = _written(location, file.name, wheel, file.size)
     if digest != file.sha256:
         raise _untrue(f"its SHA-256 is {digest}, not {file.sha256}", where)
     if file.provenance is not None:
-        _written(place, file.provenance, wheel.with_name(file.provenance), MAX_BYTES)
+        _written(location, file.provenance, wheel.with_name(file.provenance), MAX_BYTES)
     return where
 
 
-def _written(place: Place, name: str, target: Path, limit: int) -> tuple[str, str]:
+def _written(location: IndexLocation, name: str, target: Path, limit: int) -> tuple[str, str]:
     """Write a file of the folder of wheels, and return where it came from, and its digest."""
-    if place.url is not None:
+    if location.url is not None:
         from strands_cli_index.reading.web_server import download
 
-        where = f"{place.url}{WHEELS}/{name}"
+        where = f"{location.url}{WHEELS}/{name}"
         return where, download(where, target, limit)
-    source = (place.folder or Path()) / WHEELS / name
+    source = (location.folder or Path()) / WHEELS / name
     try:
         with source.open("rb") as stream, target.open("wb") as written:
             shutil.copyfileobj(stream, written)
         with target.open("rb") as stream:
             return str(source), hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise unreachable(str(place), f"{error.strerror} ({name})") from None
+        raise unreachable(str(location), f"{error.strerror} ({name})") from None
 
 
 def _untrue(reason: str, where: str) -> Denied:

@@ -55,7 +55,7 @@ _LISTS = (
 
 
 def install(
-    what: WHAT,
+    target: WHAT,
     index: INDEX = None,
     enable: ENABLE = None,
     yes: YES = False,
@@ -68,12 +68,12 @@ def install(
 
     Example: strands plugin install ./strands_tool_yours-1.0-py3-none-any.whl
     """
-    installation = Installation(what, index or [], yes=yes, force=force, is_upgrade=False)
+    installation = Installation(target, index or [], yes=yes, force=force, is_upgrade=False)
     return installation.carry_out(enable, as_json=as_json)
 
 
 def upgrade(
-    what: WHAT,
+    target: WHAT,
     index: INDEX = None,
     enable: ENABLE = None,
     yes: YES = False,
@@ -84,7 +84,7 @@ def upgrade(
 
     Example: strands plugin upgrade strands-tool-yours
     """
-    installation = Installation(what, index or [], yes=yes, force=force, is_upgrade=True)
+    installation = Installation(target, index or [], yes=yes, force=force, is_upgrade=True)
     return installation.carry_out(enable, as_json=as_json)
 
 
@@ -100,10 +100,10 @@ class Installation:
         known: The results; they are the JSON of a failure, too.
     """
 
-    def __init__(self, what: str, indexes: Sequence[str], *, yes: bool, force: bool, is_upgrade: bool) -> None:
-        self._what, self._indexes, self._yes = what, indexes, yes
+    def __init__(self, target_text: str, indexes: Sequence[str], *, yes: bool, force: bool, is_upgrade: bool) -> None:
+        self._what, self._indexes, self._yes = target_text, indexes, yes
         self._force, self._is_upgrade = force, is_upgrade
-        self.known: dict[str, Any] = {"distribution": what, "version": None, "installed": None, "changed": False}
+        self.known: dict[str, Any] = {"distribution": target_text, "version": None, "installed": None, "changed": False}
         self.known |= {"publisher": None, "index": None}
         self.known |= {name: [] for name in _LISTS} | {"hooks_on": None}
 

@@ -121,10 +121,10 @@ def _certified(attestation: Attestation) -> Publisher:
     raise _RefusedError(f"it is signed by an account of {_plain(issuer)}, not by the workflow of a repository")
 
 
-def _of_service(kind: str, place: str, between: str, claims: Mapping[str, str]) -> Publisher:
-    repository = claims.get(_REPOSITORY, "").removeprefix(place)
+def _of_service(kind: str, prefix: str, between: str, claims: Mapping[str, str]) -> Publisher:
+    repository = claims.get(_REPOSITORY, "").removeprefix(prefix)
     config, _, _ = claims.get(_CONFIG, "").rpartition("@")
-    start = f"{place}{repository}{between}"
+    start = f"{prefix}{repository}{between}"
     if not config.startswith(start):
         raise ValueError("its workflow is of another repository")
     return Publisher.checked(kind, repository, config.removeprefix(start))
@@ -135,10 +135,10 @@ def _address(attestation: Attestation) -> str:
 
     certificate = x509.load_der_x509_certificate(attestation.verification_material.certificate)
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    found = names.get_values_for_type(x509.RFC822Name)
-    if len(found) != 1:
+    addresses = names.get_values_for_type(x509.RFC822Name)
+    if len(addresses) != 1:
         raise ValueError("it has not one address")
-    return str(found[0])
+    return str(addresses[0])
 
 
 def _as_stated(publisher: Publisher) -> dict[str, Any]:

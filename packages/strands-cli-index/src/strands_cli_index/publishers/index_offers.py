@@ -38,38 +38,38 @@ def attested_by_indexes(
         return unverified(EXTRA)
     if not settings.urls:
         return unverified("no index is configured")
-    wanted = tuple(files)
-    found = [_by_index(url, name, wanted, settings.authorities, limits) for url in settings.urls]
-    return min(found, key=lambda one: _ORDER.index(one.status))
+    file_digests = tuple(files)
+    answers = [_by_index(url, name, file_digests, settings.authorities, limits) for url in settings.urls]
+    return min(answers, key=lambda answer: _ORDER.index(answer.status))
 
 
 def _by_index(
-    url: str, name: str, wanted: tuple[tuple[str, str], ...], authorities: str | None, limits: Limits | None
+    url: str, name: str, file_digests: tuple[tuple[str, str], ...], authorities: str | None, limits: Limits | None
 ) -> Attested:
-    place = urlsplit(url).hostname or "the index"
+    host = urlsplit(url).hostname or "the index"
     try:
         page = fetch_limited(f"{url}/{name}/", _ACCEPT, limits or Limits(MAX_INDEX_BYTES), authorities)
-        offered = [offer for offer in _offers(page) if _is_wanted(offer, wanted)]
+        offered = [offer for offer in _offers(page) if _is_wanted(offer, file_digests)]
         if len({(file, digest) for file, digest, _ in offered}) != 1:
-            return unverified(f"{place} does not list the file" if not offered else f"{place} lists several such files")
+            return unverified(f"{host} does not list the file" if not offered else f"{host} lists several such files")
         file, digest, address = offered[0]
         if address is None:
-            return unverified(f"{place} offers no attestation")
+            return unverified(f"{host} offers no attestation")
         document = urljoin(page.url, address)
         if urlsplit(document).scheme not in ("https", urlsplit(page.url).scheme):
-            return unverified(f"{place} offers an attestation at an address that is not fetched")
+            return unverified(f"{host} offers an attestation at an address that is not fetched")
         spent = Limits(MAX_BYTES, limits.seconds) if limits is not None else Limits(MAX_BYTES)
         raw = fetch_limited(document, "application/vnd.pypi.integrity.v1+json, application/json", spent, authorities)
     except NotFetchedError as error:
-        return unverified(f"{place}: {error}")
+        return unverified(f"{host}: {error}")
     except ValueError:
-        return unverified(f"{place} has an address that cannot be read")
+        return unverified(f"{host} has an address that cannot be read")
     return attested_by(raw.content, file, digest)
 
 
-def _is_wanted(offer: tuple[str, str, str | None], wanted: tuple[tuple[str, str], ...]) -> bool:
+def _is_wanted(offer: tuple[str, str, str | None], file_digests: tuple[tuple[str, str], ...]) -> bool:
     file, digest, _ = offer
-    return (file, digest) in wanted or (file.endswith(".whl") and ("", digest) in wanted)
+    return (file, digest) in file_digests or (file.endswith(".whl") and ("", digest) in file_digests)
 
 
 def _offers(page: Fetched) -> Iterator[tuple[str, str, str | None]]:

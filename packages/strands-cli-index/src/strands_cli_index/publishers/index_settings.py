@@ -29,17 +29,15 @@ def find_indexes(installer: PluginInstaller, environ: Mapping[str, str]) -> Inde
     try:
         if installer.program.kind == "pip":
             return _of_pip(installer)
-        found = [
-            environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL") or _default(installer, "pip", "install")
-        ]
+        urls = [environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL") or _default(installer, "pip", "install")]
         for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL"):
-            found += [
+            urls += [
                 word.rpartition("=")[2] if "=" in word.partition("://")[0] else word
                 for word in environ.get(name, "").split()
             ]
     except StrandsCliError:
         return IndexSettings(())
-    return IndexSettings(_web(found), environ.get("SSL_CERT_FILE"))
+    return IndexSettings(_web(urls), environ.get("SSL_CERT_FILE"))
 
 
 def _of_pip(installer: PluginInstaller) -> IndexSettings:

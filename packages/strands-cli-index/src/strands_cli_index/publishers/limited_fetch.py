@@ -166,9 +166,9 @@ def _without_password(url: str) -> tuple[str, Mapping[str, str]]:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise NotFetchedError("its address is not one of the web")
-    user, at, place = parts.netloc.rpartition("@")
+    user, at, host = parts.netloc.rpartition("@")
     if not at:
         return url, {}
     name, _, password = user.partition(":")
     token = base64.b64encode(f"{unquote(name)}:{unquote(password)}".encode()).decode()
-    return urlunsplit(parts._replace(netloc=place)), {"Authorization": f"Basic {token}"}
+    return urlunsplit(parts._replace(netloc=host)), {"Authorization": f"Basic {token}"}

@@ -80,11 +80,11 @@ def check_installed(name: str) -> Attested:
     installer = PluginInstaller(f"{name}=={version}")
     if not installer.is_intact(name):
         return unverified("its files are not as they were installed")
-    asked = _ask_again(name, version, installer)
+    answer = _ask_again(name, version, installer)
     before = installer.kept_publisher(name)
-    if asked.status != "unverified" or before is None:
-        return asked
-    return unverified(f"{asked.reason}; when it was last verified: {before}")
+    if answer.status != "unverified" or before is None:
+        return answer
+    return unverified(f"{answer.reason}; when it was last verified: {before}")
 
 
 def _recorded_version(name: str) -> str | None:

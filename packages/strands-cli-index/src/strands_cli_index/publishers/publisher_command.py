@@ -25,17 +25,25 @@ def publisher(
     from strands_cli_index.publishers.publisher_check import check_installed, publisher_words, wrong_publisher
 
     checked = {name: check_installed(name) for name in dict.fromkeys(names or _plugins())}
-    wrong = {name: wrong_publisher(name, one) for name, one in checked.items() if one.status == "wrong"}
+    wrong = {
+        name: wrong_publisher(name, attestation)
+        for name, attestation in checked.items()
+        if attestation.status == "wrong"
+    }
     if as_json:
         lines = [
-            {"name": name, "publisher": one.as_dict(), "findings": [wrong[name].as_dict()] if name in wrong else []}
-            for name, one in checked.items()
+            {
+                "name": name,
+                "publisher": attestation.as_dict(),
+                "findings": [wrong[name].as_dict()] if name in wrong else [],
+            }
+            for name, attestation in checked.items()
         ]
         print_json({"ok": not wrong, "distributions": lines})
     else:
         say_findings(tuple(wrong.values()))
-        for name, one in checked.items():
-            print_result(f"{name}: {publisher_words(one)}")
+        for name, attestation in checked.items():
+            print_result(f"{name}: {publisher_words(attestation)}")
     return ExitCode.DENIED if wrong else ExitCode.OK
 
 

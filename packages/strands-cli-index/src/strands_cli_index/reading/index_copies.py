@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.api import Finding, NotEquipped, Where
-from strands_cli_index.reading.index_places import Place
+from strands_cli_index.reading.index_places import IndexLocation
 from strands_cli_index.reading.site_files import INDEX_UNREACHABLE, KIND, MAX_BYTES, refused_index
 from strands_cli_index.wheel_facts import read_start
 
@@ -32,18 +32,18 @@ class Part:
     remark: str | None = None
 
 
-def read_part(place: Place, name: str) -> Part:
+def read_part(location: IndexLocation, name: str) -> Part:
     """Return a file of an index, of at most 20 MB; without its server the copy that was read last.
 
     Raises:
         NotEquipped: The folder or the server cannot be read, and there is no copy.
         InvalidInput: The file is too large.
     """
-    if place.url is None:
-        return _of_folder(place, name)
+    if location.url is None:
+        return _of_folder(location, name)
     from strands_cli_index.reading.web_server import fetch  # the network; a folder needs none
 
-    url, copy = f"{place.url}{name}", _copy_of(place, name)
+    url, copy = f"{location.url}{name}", _copy_of(location, name)
     etag, held = _read_copy(copy)
     try:
         answer = fetch(url, MAX_BYTES, etag if held is not None else None)
@@ -60,22 +60,22 @@ def read_part(place: Place, name: str) -> Part:
     return Part(answer.raw, url)
 
 
-def _of_folder(place: Place, name: str) -> Part:
-    path = (place.folder or Path()) / name
+def _of_folder(location: IndexLocation, name: str) -> Part:
+    path = (location.folder or Path()) / name
     try:
         raw = read_start(path, MAX_BYTES + 1)
     except OSError as error:
-        message = f"the index {place} cannot be read: {error.strerror} ({name})"
-        fix = f"name a folder that this has made: strands plugin index build WHEELHOUSE -o {place}"
+        message = f"the index {location} cannot be read: {error.strerror} ({name})"
+        fix = f"name a folder that this has made: strands plugin index build WHEELHOUSE -o {location}"
         raise NotEquipped(message, findings=[Finding(INDEX_UNREACHABLE, message, Where(str(path)), fix)]) from None
     if len(raw) > MAX_BYTES:
         raise refused_index(f"the file is larger than {MAX_BYTES:,} bytes", Where(str(path)))
     return Part(raw, str(path))
 
 
-def _copy_of(place: Place, name: str) -> Path | None:
+def _copy_of(location: IndexLocation, name: str) -> Path | None:
     folder = _cache_folder()
-    key = hashlib.sha256((place.url or "").encode()).hexdigest()[:32]
+    key = hashlib.sha256((location.url or "").encode()).hexdigest()[:32]
     return folder / "indexes" / key / name if folder else None
 
 

@@ -17,7 +17,7 @@ _FIX = "name a folder (./site) or an address (https://tools.example.org/strands/
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IndexLocation:
     """An index: a folder of this machine, or an address that ends with `/`.
 
     Exactly one of `folder` and `url` is set, except for pip's own index, which has neither.
@@ -30,7 +30,7 @@ class Place:
         return self.url or (str(self.folder) if self.folder else PIP)
 
 
-def parse_place(text: str, base: Path | None = None) -> Place:
+def parse_place(text: str, base: Path | None = None) -> IndexLocation:
     """Return the index that a text names.
 
     Args:
@@ -40,16 +40,16 @@ def parse_place(text: str, base: Path | None = None) -> Place:
         UsageError: It is an address that may not be used, or empty.
     """
     if text == PIP:
-        return Place()
+        return IndexLocation()
     if fault := _fault_of(text):
         raise UsageError(f"{_shown(text)} is not an index: {fault[0]}", fix=fault[1])
     if "://" in text:
-        return Place(url=text if text.endswith("/") else f"{text}/")
+        return IndexLocation(url=text if text.endswith("/") else f"{text}/")
     folder = Path(os.path.expanduser(text))  # noqa: PTH111 - a text
-    return Place(folder=Path(os.path.normpath((base or Path.cwd()) / folder)))
+    return IndexLocation(folder=Path(os.path.normpath((base or Path.cwd()) / folder)))
 
 
-def parse_places(texts: Iterable[str]) -> tuple[Place, ...]:
+def parse_places(texts: Iterable[str]) -> tuple[IndexLocation, ...]:
     """Return the indexes that texts name, each once.
 
     Raises:
@@ -61,7 +61,7 @@ def parse_places(texts: Iterable[str]) -> tuple[Place, ...]:
     return places
 
 
-def configured_places(config: Path | None = None) -> tuple[Place, ...]:
+def configured_places(config: Path | None = None) -> tuple[IndexLocation, ...]:
     """Return the indexes of a config file, by default that of this user, in its order; none without a file.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.api import Code, Denied, Finding, InvalidInput, NotEquipped, UsageError, Where, suggest
 from strands_cli_index.reading.index_copies import Part, read_part
-from strands_cli_index.reading.index_places import PIP, Place
+from strands_cli_index.reading.index_places import PIP, IndexLocation
 from strands_cli_index.reading.site_files import (
     FILE,
     MAX_WHEEL_BYTES,
@@ -61,7 +61,7 @@ class Release:
         remark: Why the index may be old; None if it is as it is now.
     """
 
-    place: Place
+    place: IndexLocation
     name: str
     version: str
     files: tuple[IndexedFile, ...]
@@ -76,7 +76,7 @@ class Release:
         return f"found in the index {self.place}{warning}"
 
 
-def find_release(name: str, specifier: str, places: Sequence[Place]) -> Release | None:
+def find_release(name: str, specifier: str, places: Sequence[IndexLocation]) -> Release | None:
     """Return the newest fitting release of a distribution, in the first index with the distribution.
 
     An index further back is not asked for a newer version: otherwise anyone who can publish there could replace the
@@ -94,29 +94,29 @@ def find_release(name: str, specifier: str, places: Sequence[Place]) -> Release 
         NotEquipped: An index cannot be read, and there is no copy of it.
         Denied: Two indexes contradict each other.
     """
-    wanted = normalise(name)
-    known: list[str] = []
+    wanted_name = normalise(name)
+    names: list[str] = []
     chosen: Release | None = None
-    for place in places:
-        if place == Place():
+    for location in places:
+        if location == IndexLocation():
             return chosen
-        part = read_part(place, WHOLE)
-        releases = [release for release in read_releases(part, place) if release.name == wanted]
+        part = read_part(location, WHOLE)
+        releases = [release for release in read_releases(part, location) if release.name == wanted_name]
         if chosen is not None:
             _require_agreement(chosen, releases)
         elif releases:
             chosen = _fitting(releases, specifier)
         else:
-            known += [release.name for release in read_releases(part, place)]
+            names += [release.name for release in read_releases(part, location)]
     if chosen is None:
-        raise _lacking(f"no index has '{wanted}'", suggest(wanted, sorted(set(known)), _ASK_PIP))
+        raise _lacking(f"no index has '{wanted_name}'", suggest(wanted_name, sorted(set(names)), _ASK_PIP))
     return chosen
 
 
 _ASK_PIP = "ask the index of pip: --index pip"
 
 
-def read_releases(part: Part, place: Place) -> list[Release]:
+def read_releases(part: Part, location: IndexLocation) -> list[Release]:
     """Return every release of an `index.json`.
 
     Raises:
@@ -133,10 +133,10 @@ def read_releases(part: Part, place: Place) -> list[Release]:
     releases = document.get("releases")
     if not isinstance(releases, list):
         raise refused_index("`releases` is not a list", Where(part.file, pointer="/releases"))
-    return [_release(one, f"/releases/{index}", part, place) for index, one in enumerate(releases)]
+    return [_release(release, f"/releases/{index}", part, location) for index, release in enumerate(releases)]
 
 
-def _release(value: Any, pointer: str, part: Part, place: Place) -> Release:
+def _release(value: Any, pointer: str, part: Part, location: IndexLocation) -> Release:
     def fault(key: str, reason: str) -> InvalidInput:
         return refused_index(f"`{key}` {reason}", Where(part.file, pointer=f"{pointer}/{key}" if key else pointer))
 
@@ -153,14 +153,14 @@ def _release(value: Any, pointer: str, part: Part, place: Place) -> Release:
     files = value.get("files")
     if not isinstance(files, list) or not files:
         raise fault("files", "is not a list of wheels")
-    found = []
-    for index, one in enumerate(files):
-        file = _file(one, name, version)
+    indexed_files = []
+    for index, file_value in enumerate(files):
+        file = _file(file_value, name, version)
         if file is None:
             raise fault(f"files/{index}", "is not a wheel of this name and version, with `sha256` and `size`")
-        found.append(file)
+        indexed_files.append(file)
     words = _publisher_words(publisher)
-    return Release(place, name, version, tuple(found), python, words, part.remark)
+    return Release(location, name, version, tuple(indexed_files), python, words, part.remark)
 
 
 def _file(value: Any, name: str, version: str) -> IndexedFile | None:
@@ -248,11 +248,11 @@ def choose_file(release: Release) -> IndexedFile:
     from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
     try:
-        wanted = SpecifierSet(release.requires_python or "")
+        requirement = SpecifierSet(release.requires_python or "")
     except InvalidSpecifier:
-        wanted = SpecifierSet()
+        requirement = SpecifierSet()
     here = platform.python_version()
-    if not wanted.contains(here, prereleases=True):
+    if not requirement.contains(here, prereleases=True):
         message = f"'{release.name}' {release.version} needs Python {release.requires_python}; this is {here}"
         raise NotEquipped(message, fix=f"use such a Python, or another version: {release.name}<{release.version}")
     ranks = {tag: rank for rank, tag in enumerate(sys_tags())}
@@ -269,11 +269,11 @@ def choose_file(release: Release) -> IndexedFile:
     return min(fitting)[2]
 
 
-def require_places(places: Sequence[Place]) -> None:
+def require_places(places: Sequence[IndexLocation]) -> None:
     """Refuse `pip` where indexes are searched, since its index has no manifests.
 
     Raises:
         UsageError: It is among them.
     """
-    if Place() in places:
+    if IndexLocation() in places:
         raise UsageError(f"the index of {PIP} has no manifests to search", fix="name a folder or an address")

@@ -52,7 +52,7 @@ class SearchLine:
 def search_text(entries: Sequence[Mapping[str, Any]]) -> str:
     """Return the text of the file for the documents of its lines, which are `name`, `version`, ... as `SearchLine`."""
     head = {"kind": KIND, "format": FORMAT, "releases": len(entries)}
-    return "".join(f"{_dumped(one)}\n" for one in (head, *entries))
+    return "".join(f"{_dumped(entry)}\n" for entry in (head, *entries))
 
 
 def _dumped(value: Mapping[str, Any]) -> str:
@@ -78,9 +78,9 @@ def find_lines(raw: bytes, words: Sequence[str], file: str) -> list[SearchLine]:
     for number, line in _lines(raw, file):
         whole = line.casefold() if needles else ""
         if all(needle in whole for needle in needles):
-            one = _parsed(line, Where(file, number))
-            if all(word in _searched(one) for word in folded):
-                lines.append(one)
+            search_line = _parsed(line, Where(file, number))
+            if all(word in _searched(search_line) for word in folded):
+                lines.append(search_line)
     return lines
 
 
@@ -110,23 +110,23 @@ def _loaded(line: str, where: Where) -> Any:
 
 
 def _parsed(line: str, where: Where) -> SearchLine:
-    found = _loaded(line, where)
-    if not isinstance(found, dict):
+    fields = _loaded(line, where)
+    if not isinstance(fields, dict):
         raise refused_index("a line is not an object", where)
-    name, versions, tools = found.get("name"), found.get("versions"), found.get("tools")
+    name, versions, tools = fields.get("name"), fields.get("versions"), fields.get("tools")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise refused_index("`name` is not the normalised name of a distribution", where)
     if not isinstance(versions, list) or not versions or not all(_is_version(version) for version in versions):
         raise refused_index(f"`versions` of '{name}' are not versions", where)
     if not isinstance(tools, list) or not all(_is_tool(tool) for tool in tools):
         raise refused_index(f"`tools` of '{name}' are not texts", where)
-    texts = [found.get(key, "") for key in _TEXTS]
-    packaged = {group: found.get(group, []) for group in GROUPS}
+    texts = [fields.get(key, "") for key in _TEXTS]
+    packaged = {group: fields.get(group, []) for group in GROUPS}
     if not all(isinstance(text, str) for text in texts) or not all(map(_is_texts, packaged.values())):
         raise refused_index(f"a text of '{name}' is not one", where)
     groups = {group: tuple(names) for group, names in packaged.items()}
     publisher, check = texts[1:]
-    to_adopt = found.get("adopt") is True
+    to_adopt = fields.get("adopt") is True
     return SearchLine(name, versions[0], tuple(versions), texts[0], tuple(tools), groups, publisher, check, to_adopt)
 
 
@@ -135,7 +135,7 @@ def _is_version(value: Any) -> bool:
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _is_tool(value: Any) -> bool:
@@ -143,7 +143,7 @@ def _is_tool(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in keys)
 
 
-def _searched(one: SearchLine) -> str:
+def _searched(line: SearchLine) -> str:
     """Return every text of a release that a search is about, with its case folded."""
-    texts = [one.name, one.summary, *(text for tool in one.tools for text in (tool["name"], tool["description"]))]
-    return "\n".join([*texts, *(name for names in one.packaged.values() for name in names)]).casefold()
+    texts = [line.name, line.summary, *(text for tool in line.tools for text in (tool["name"], tool["description"]))]
+    return "\n".join([*texts, *(name for names in line.packaged.values() for name in names)]).casefold()

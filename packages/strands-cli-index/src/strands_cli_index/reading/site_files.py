@@ -66,9 +66,9 @@ def require_format(document: Any, where: Where) -> None:
     """
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise refused_index(f"it is not a plugin index (`kind` is not {KIND!r})", where)
-    found = document.get("format")
-    if type(found) is not int or found != FORMAT:
-        message = f"the index has format {json.dumps(found)[:40]}; this strands-cli reads format {FORMAT}"
+    format_number = document.get("format")
+    if type(format_number) is not int or format_number != FORMAT:
+        message = f"the index has format {json.dumps(format_number)[:40]}; this strands-cli reads format {FORMAT}"
         raise InvalidInput(message, findings=[Finding(INDEX_VERSION, message, where)])
 
 

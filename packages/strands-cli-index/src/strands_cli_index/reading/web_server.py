@@ -94,10 +94,10 @@ def _in_time(work: Callable[[float], dict[str, str] | None], url: str, seconds: 
         raise unreachable(url, getattr(error, "strerror", None) or type(error).__name__) from None
 
 
-def unreachable(place: str, reason: str) -> NotEquipped:
+def unreachable(location: str, reason: str) -> NotEquipped:
     """Return the error for an index that cannot be read now."""
-    message = f"the index {place} cannot be read: {reason}"
-    return NotEquipped(message, findings=[Finding(INDEX_UNREACHABLE, message, Where(place))])
+    message = f"the index {location} cannot be read: {reason}"
+    return NotEquipped(message, findings=[Finding(INDEX_UNREACHABLE, message, Where(location))])
 
 
 class _SameServer(urllib.request.HTTPRedirectHandler):

@@ -17,21 +17,25 @@ def filter_edits(template: Template) -> Iterator[Edit]:
     `truncate` cut at any character; `regex_search` gave the first group of a match in any case of letters, and an empty
     text where there was no match or no group.
     """
-    for place in template.filters():
-        word, found = template.tokens[place], template.arguments(place)
+    for position in template.filters():
+        word, arguments = template.tokens[position], template.arguments(position)
         if word.text == "truncate":
-            yield from _truncate_edits(template, place)
-        elif word.text == "regex_search" and found is not None and len(found[0]) == 1:
-            yield from _search_edits(found[0][0], template.tokens[found[1]])
+            yield from _truncate_edits(template, position)
+        elif word.text == "regex_search" and arguments is not None and len(arguments[0]) == 1:
+            yield from _search_edits(arguments[0][0], template.tokens[arguments[1]])
 
 
-def _truncate_edits(template: Template, place: int) -> Iterator[Edit]:
+def _truncate_edits(template: Template, position: int) -> Iterator[Edit]:
     """Yield the edits that keep the length of the text and let the cut be anywhere; other arguments had no effect."""
-    word, found = template.tokens[place], template.arguments(place)
-    if found is None or not found[0]:
-        yield Edit(word.end, word.end if found is None else template.tokens[found[1]].end, "(255, true)")
+    word, arguments_and_end = template.tokens[position], template.arguments(position)
+    if arguments_and_end is None or not arguments_and_end[0]:
+        yield Edit(
+            word.end,
+            word.end if arguments_and_end is None else template.tokens[arguments_and_end[1]].end,
+            "(255, true)",
+        )
         return
-    arguments, closing = found[0], template.tokens[found[1]]
+    arguments, closing = arguments_and_end[0], template.tokens[arguments_and_end[1]]
     named = [
         argument[2:]
         for argument in arguments
@@ -43,24 +47,27 @@ def _truncate_edits(template: Template, place: int) -> Iterator[Edit]:
         yield Edit(word.end, closing.end, "(255, true)")
         return
     start, end = length[0][0].start, length[0][-1].end
-    yield Edit(template.tokens[place + 1].end, start, "")
+    yield Edit(template.tokens[position + 1].end, start, "")
     yield Edit(end, closing.start, ", true")
 
 
 def is_unclear(template: Template) -> bool:
     """Return whether a search has a pattern known only in the run, so that it may have no group."""
-    searches = [place for place in template.filters() if template.tokens[place].text == "regex_search"]
-    found = [template.arguments(search) for search in searches]
-    return any(one is not None and len(one[0]) == 1 and literal(_value(one[0][0])) is None for one in found)
+    searches = [position for position in template.filters() if template.tokens[position].text == "regex_search"]
+    arguments_found = [template.arguments(search) for search in searches]
+    return any(
+        arguments is not None and len(arguments[0]) == 1 and literal(_value(arguments[0][0])) is None
+        for arguments in arguments_found
+    )
 
 
 def names_filters(template: Template) -> bool:
     """Return whether a template names such a filter in a text, for another filter to call."""
     tokens = template.tokens
     return any(
-        token.kind == "string" and token.text[1:-1] in NAMED_FILTERS and template.before(place) == "("
-        for place, token in enumerate(tokens)
-        if place > 1 and tokens[place - 2].text in ("map", "select", "reject")
+        token.kind == "string" and token.text[1:-1] in NAMED_FILTERS and template.before(position) == "("
+        for position, token in enumerate(tokens)
+        if position > 1 and tokens[position - 2].text in ("map", "select", "reject")
     )
 
 

@@ -35,11 +35,11 @@ def let_defaults_count(document: dict[str, Any], places: dict[str, str]) -> None
     required = inputs.get("required")
     if not isinstance(required, dict) or not isinstance(inputs.get("optional") or {}, dict):
         return
-    usual = {name: one for name, one in required.items() if mapping(one).get("default") is not None}
+    usual = {name: spec for name, spec in required.items() if mapping(spec).get("default") is not None}
     if not usual:
         return
     inputs["optional"] = {**usual, **mapping(inputs.get("optional"))}
-    inputs["required"] = {name: one for name, one in required.items() if name not in usual}
+    inputs["required"] = {name: spec for name, spec in required.items() if name not in usual}
     if not inputs["required"]:
         del inputs["required"]
     places |= {f"/inputs/optional/{token(name)}": f"/inputs/required/{token(name)}" for name in usual}
@@ -58,9 +58,9 @@ def write_texts(document: dict[str, Any]) -> None:
                 if "default" in declared:
                     declared["default"] = _as_text(declared["default"])
                 if isinstance(declared.get("enum"), list):
-                    declared["enum"] = [_as_text(one) for one in declared["enum"]]
+                    declared["enum"] = [_as_text(choice) for choice in declared["enum"]]
     if isinstance(values, dict):
-        inputs["values"] = {name: _as_text(one) if name in texts else one for name, one in values.items()}
+        inputs["values"] = {name: _as_text(value) if name in texts else value for name, value in values.items()}
 
 
 def _as_text(value: Any) -> Any:
@@ -81,7 +81,7 @@ def tell_the_orchestrator(document: dict[str, Any], places: dict[str, str]) -> s
         return None
     agent = mapping(mapping(document.get("agents")).get(str(step.get("agent"))))
     prompt, message = agent.get("prompt"), step.get("input")
-    texts = [one for one in (prompt, message) if isinstance(one, str)]
+    texts = [prompt_or_message for prompt_or_message in (prompt, message) if isinstance(prompt_or_message, str)]
     texts += [str(holder[key]) for holder, key, _ in texts_in(step.get("vars"), "")]
     templates = [Template(text) for text in texts]
     read = {template.tokens[name].text for template in templates for name in template.free_names()}
@@ -100,7 +100,7 @@ def tell_the_orchestrator(document: dict[str, Any], places: dict[str, str]) -> s
 def _may_be_absent(document: dict[str, Any]) -> set[str]:
     inputs = mapping(document.get("inputs"))
     optional = mapping(inputs.get("optional"))
-    without = {name for name, one in optional.items() if mapping(one).get("default") is None}
+    without = {name for name, spec in optional.items() if mapping(spec).get("default") is None}
     return without - {*mapping(inputs.get("values"))}
 
 

@@ -33,16 +33,20 @@ def names_at_end(pattern: Mapping[str, Any], inputs: frozenset[str]) -> dict[str
         names |= {"iteration_counts": _VISITS, "execution_path": "execution_context.execution_path"}
     if kind == "routing" and isinstance(agent := mapping(config.get("router")).get("agent"), str):
         names["router_agent"] = repr(agent)
-    found = {name: text for name, text in names.items() if name not in inputs}
-    return {**found, **_of_drafts(config)} if kind == "evaluator_optimizer" else found
+    free_names = {name: text for name, text in names.items() if name not in inputs}
+    return {**free_names, **_of_drafts(config)} if kind == "evaluator_optimizer" else free_names
 
 
 def _of_drafts(config: Mapping[str, Any]) -> dict[str, str]:
     accept = mapping(config.get("accept"))
     least, most = accept.get("min_score"), accept.get("max_iters", 3)
     numbers = {"min_score": least, "max_iters": most}
-    known = {name: f"{int(one) if one == int(one) else one}" for name, one in numbers.items() if _is_number(one)}
-    return {"last_evaluation": "evaluation", **known}
+    numbers_by_name = {
+        name: f"{int(number) if number == int(number) else number}"
+        for name, number in numbers.items()
+        if _is_number(number)
+    }
+    return {"last_evaluation": "evaluation", **numbers_by_name}
 
 
 def _is_number(value: Any) -> bool:
@@ -57,34 +61,34 @@ def name_edits(template: Template, names: Mapping[str, str], *, has_drafts: bool
         has_drafts: Whether the pattern writes drafts, whose `iterations` also were their number, and has `history`.
     """
     needs_history = False
-    for place in template.free_names():
-        word, first, sign = template.tokens[place], place, template.after(place)
+    for position in template.free_names():
+        word, first, sign = template.tokens[position], position, template.after(position)
         name = word.text
-        if name == _CONTEXT and sign == "." and place + 2 < len(template.tokens):
-            first, name = place, template.tokens[place + 2].text
-            place += 2
+        if name == _CONTEXT and sign == "." and position + 2 < len(template.tokens):
+            first, name = position, template.tokens[position + 2].text
+            position += 2
             if name == "execution_path":  # which this has of its own
                 continue
-        start, end = template.tokens[first].start, template.tokens[place].end
+        start, end = template.tokens[first].start, template.tokens[position].end
         if name in names:
             text = names[name]
-            if name == "iteration_counts" and template.after(place) in (".", "["):
+            if name == "iteration_counts" and template.after(position) in (".", "["):
                 text = "execution_context.iterations"
             yield Edit(start, end, text)
-        elif has_drafts and name == "iterations" and _is_counted(template, place, first):
+        elif has_drafts and name == "iterations" and _is_counted(template, position, first):
             yield Edit(start, end, f"({template.text[start:end]} | length)")
-        needs_history |= has_drafts and name == "history" and first == place
+        needs_history |= has_drafts and name == "history" and first == position
     if needs_history:
         yield Edit(0, 0, _HISTORY)
 
 
-def _is_counted(template: Template, place: int, first: int) -> bool:
+def _is_counted(template: Template, position: int, first: int) -> bool:
     """Return whether `iterations` means the number of the drafts rather than the drafts."""
-    after = template.after(place)
+    after = template.after(position)
     if after in (".", "["):
         return False
     if after == "|":
-        return template.after(place + 1) not in _OF_LISTS
+        return template.after(position + 1) not in _OF_LISTS
     return template.before(first) != "in"
 
 

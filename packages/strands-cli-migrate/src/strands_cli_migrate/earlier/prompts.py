@@ -34,12 +34,12 @@ def _is_known(path: tuple[str | int, ...], names: Names) -> bool:
     """Return whether a path leads to something; the fields of a result are not looked at."""
     if path[0] not in names:
         return False
-    known = names[str(path[0])]
-    if known is None or len(path) < 2:
+    fields = names[str(path[0])]
+    if fields is None or len(path) < 2:
         return True
-    if isinstance(known, int):
-        return isinstance(path[1], int) and -known <= path[1] < known
-    return str(path[1]) in known
+    if isinstance(fields, int):
+        return isinstance(path[1], int) and -fields <= path[1] < fields
+    return str(path[1]) in fields
 
 
 def as_text(prompt: str) -> str:

@@ -32,7 +32,7 @@ def steps_in(pattern: Mapping[str, Any]) -> Iterator[Step]:
     elif kind == "workflow":
         yield from _tasks(config)
     elif kind == "parallel":
-        branches = [mapping(one) for one in items(config.get("branches"))]
+        branches = [mapping(branch_value) for branch_value in items(config.get("branches"))]
         for number, branch in enumerate(branches):
             yield from _in_order(branch.get("steps"), f"{CONFIG}/branches/{number}/steps", {})
         ids = {str(branch.get("id")) for branch in branches}
@@ -55,9 +55,9 @@ def steps_in(pattern: Mapping[str, Any]) -> Iterator[Step]:
             yield from _at(config, name, _WORK)
     elif kind == "graph":
         nodes = mapping(config.get("nodes"))
-        known: Names = {"nodes": {*nodes}, "last_response": None, "hitl_response": None}
+        names: Names = {"nodes": {*nodes}, "last_response": None, "hitl_response": None}
         for name, node in nodes.items():
-            yield Step(mapping(node), f"{CONFIG}/nodes/{token(name)}", known)
+            yield Step(mapping(node), f"{CONFIG}/nodes/{token(name)}", names)
 
 
 def _at(config: Mapping[str, Any], name: str, names: Names, pointer: str = CONFIG) -> Iterator[Step]:
@@ -66,16 +66,16 @@ def _at(config: Mapping[str, Any], name: str, names: Names, pointer: str = CONFI
 
 
 def _in_order(steps: Any, pointer: str, names: Names) -> Iterator[Step]:
-    known: dict[str, set[str] | int | None] = dict(names)
+    scope: dict[str, set[str] | int | None] = dict(names)
     for number, step in enumerate(items(steps)):
         before = {"last_response": None} if number else {}
-        yield Step(mapping(step), f"{pointer}/{number}", {**known, "steps": number, **before})
-        known |= {"hitl_response": None} if mapping(step).get("type") == "hitl" else {}
+        yield Step(mapping(step), f"{pointer}/{number}", {**scope, "steps": number, **before})
+        scope |= {"hitl_response": None} if mapping(step).get("type") == "hitl" else {}
 
 
 def _tasks(config: Mapping[str, Any]) -> Iterator[Step]:
-    tasks = [mapping(one) for one in items(config.get("tasks"))]
-    deps = {str(task.get("id")): [str(one) for one in items(task.get("deps"))] for task in tasks}
+    tasks = [mapping(entry) for entry in items(config.get("tasks"))]
+    deps = {str(task.get("id")): [str(dependency) for dependency in items(task.get("deps"))] for task in tasks}
     for number, task in enumerate(tasks):
         before = set[str]()
         waiting = [str(task.get("id"))]

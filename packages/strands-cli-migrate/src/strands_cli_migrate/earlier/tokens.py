@@ -53,45 +53,50 @@ class Template:
     def free_names(self) -> list[int]:
         """Return the places, among the tokens, of the names that the template reads and does not set itself."""
         own = self._own_names()
-        return [place for place, token in enumerate(self.tokens) if self._is_free(place) and token.text not in own]
+        return [
+            position for position, token in enumerate(self.tokens) if self._is_free(position) and token.text not in own
+        ]
 
-    def after(self, place: int) -> str:
+    def after(self, position: int) -> str:
         """Return the text of the token behind one; empty at the end."""
-        return self.tokens[place + 1].text if place + 1 < len(self.tokens) else ""
+        return self.tokens[position + 1].text if position + 1 < len(self.tokens) else ""
 
-    def before(self, place: int) -> str:
+    def before(self, position: int) -> str:
         """Return the text of the token before one; empty at the begin."""
-        return self.tokens[place - 1].text if place else ""
+        return self.tokens[position - 1].text if position else ""
 
-    def path(self, place: int) -> tuple[list[str | int], int]:
+    def path(self, position: int) -> tuple[list[str | int], int]:
         """Return the path that begins at a name, as in `["steps", 0, "status"]`, and the place of its last token."""
-        path: list[str | int] = [self.tokens[place].text]
+        path: list[str | int] = [self.tokens[position].text]
         while True:
-            sign, word = self.after(place), self.tokens[place + 2] if place + 2 < len(self.tokens) else None
+            sign, word = self.after(position), self.tokens[position + 2] if position + 2 < len(self.tokens) else None
             if sign == "." and word is not None and word.kind == "name":
                 path.append(word.text)
-                place += 2
+                position += 2
             elif (
-                sign == "[" and word is not None and self.after(place + 2) == "]" and word.kind in ("string", "integer")
+                sign == "["
+                and word is not None
+                and self.after(position + 2) == "]"
+                and word.kind in ("string", "integer")
             ):
                 path.append(word.text[1:-1] if word.kind == "string" else int(word.text))
-                place += 3
+                position += 3
             else:
-                return path, place
+                return path, position
 
-    def arguments(self, place: int) -> tuple[list[tuple[Token, ...]], int] | None:
+    def arguments(self, position: int) -> tuple[list[tuple[Token, ...]], int] | None:
         """Return the arguments of a call whose bracket is behind a token, and the place of the closing bracket."""
-        if self.after(place) != "(":
+        if self.after(position) != "(":
             return None
-        found: list[tuple[Token, ...]] = []
+        arguments: list[tuple[Token, ...]] = []
         depth, current = 0, list[Token]()
-        for number in range(place + 2, len(self.tokens)):
+        for number in range(position + 2, len(self.tokens)):
             token = self.tokens[number]
             if depth == 0 and token.text in (")", ","):
-                found += [tuple(current)] if current else []
+                arguments += [tuple(current)] if current else []
                 current = []
                 if token.text == ")":
-                    return found, number
+                    return arguments, number
                 continue
             depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
             current.append(token)
@@ -100,50 +105,54 @@ class Template:
     def filters(self) -> list[int]:
         """Return the places of the names of filters: `x | name`, `{% filter name %}`."""
         return [
-            place
-            for place, token in enumerate(self.tokens)
-            if token.kind == "name" and (self._is_sign(place - 1, "|") or self._is_block(place - 1, "filter"))
+            position
+            for position, token in enumerate(self.tokens)
+            if token.kind == "name" and (self._is_sign(position - 1, "|") or self._is_block(position - 1, "filter"))
         ]
 
     def edited(self, edits: Iterable[Edit]) -> str:
         """Return the text with parts replaced; of two that overlap, the first in the text is."""
         pieces, end = list[str](), 0
-        for edit in sorted(edits, key=lambda one: (one.start, one.end)):
+        for edit in sorted(edits, key=lambda change: (change.start, change.end)):
             if edit.start >= end:
                 pieces += [self.text[end : edit.start], edit.text]
                 end = edit.end
         return "".join([*pieces, self.text[end:]])
 
-    def _is_sign(self, place: int, sign: str) -> bool:
-        return place >= 0 and self.tokens[place].kind == "operator" and self.tokens[place].text == sign
+    def _is_sign(self, position: int, sign: str) -> bool:
+        return position >= 0 and self.tokens[position].kind == "operator" and self.tokens[position].text == sign
 
-    def _is_block(self, place: int, word: str) -> bool:
+    def _is_block(self, position: int, word: str) -> bool:
         """Return whether a token is the first word of a statement."""
-        return place > 0 and self.tokens[place].text == word and self.tokens[place - 1].kind == "block_begin"
+        return position > 0 and self.tokens[position].text == word and self.tokens[position - 1].kind == "block_begin"
 
-    def _is_free(self, place: int) -> bool:
-        token, before = self.tokens[place], self.before(place)
-        if token.kind != "name" or token.text in _WORDS or (place and self.tokens[place - 1].kind == "block_begin"):
+    def _is_free(self, position: int) -> bool:
+        token, before = self.tokens[position], self.before(position)
+        if (
+            token.kind != "name"
+            or token.text in _WORDS
+            or (position and self.tokens[position - 1].kind == "block_begin")
+        ):
             return False
-        is_test = before == "is" or (before == "not" and self.before(place - 1) == "is")
-        is_filter = before in (".", "|") or self._is_block(place - 1, "filter")
-        is_keyword = before in ("(", ",") and self._is_sign(place + 1, "=")
+        is_test = before == "is" or (before == "not" and self.before(position - 1) == "is")
+        is_filter = before in (".", "|") or self._is_block(position - 1, "filter")
+        is_keyword = before in ("(", ",") and self._is_sign(position + 1, "=")
         return not (is_test or is_filter or is_keyword)
 
     def _own_names(self) -> set[str]:
         """Return the names that statements of the template set."""
         own = set[str]()
-        for place, token in enumerate(self.tokens):
+        for position, token in enumerate(self.tokens):
             for word, end in _TARGETS_END.items():
-                if token.text == word and place and self.tokens[place - 1].kind == "block_begin":
-                    own |= self._names_until(place + 1, end)
-            if self._is_block(place, "macro"):
-                own |= self._names_until(place + 1, ")")
+                if token.text == word and position and self.tokens[position - 1].kind == "block_begin":
+                    own |= self._names_until(position + 1, end)
+            if self._is_block(position, "macro"):
+                own |= self._names_until(position + 1, ")")
         return own
 
-    def _names_until(self, place: int, end: str) -> set[str]:
+    def _names_until(self, position: int, end: str) -> set[str]:
         names = set[str]()
-        for token in self.tokens[place:]:
+        for token in self.tokens[position:]:
             if token.text == end or token.kind == "block_end":
                 break
             names |= {token.text} if token.kind == "name" else set()

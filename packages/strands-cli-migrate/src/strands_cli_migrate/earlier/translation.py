@@ -100,8 +100,8 @@ class _Translator:
     def _set(self, name: str, **fields: Any) -> None:
         """Set fields of a section that it does not have."""
         part = section(self.value, *name.split("."))
-        for field, one in fields.items() if part is not None else ():
-            part.setdefault(field, one)  # type: ignore[union-attr]  # the loop is empty without a part
+        for field, value in fields.items() if part is not None else ():
+            part.setdefault(field, value)  # type: ignore[union-attr]  # the loop is empty without a part
 
     def _agents(self) -> None:
         """Agents remembered their steps, knew of the workflow, and had schemas of the run's inputs."""
@@ -132,7 +132,9 @@ class _Translator:
             "Description": _escaped(str(self.value.get("description") or "")),
             "Tags": _escaped(", ".join(tags)),
             "Agent ID": "{{ agent }}",
-            "Budgets": ", ".join(f"{name}={one:g}" for name, one in limits if isinstance(one, (int, float)) and one),
+            "Budgets": ", ".join(
+                f"{name}={limit:g}" for name, limit in limits if isinstance(limit, (int, float)) and limit
+            ),
         }
         return "\n".join(["# Runtime Context", *(f"- {name}: {text}" for name, text in parts.items() if text)])
 
@@ -147,7 +149,10 @@ class _Translator:
     def _tools(self) -> None:
         """Tools took variables, servers ran in the working directory, and an empty list of a step was none."""
         lists = [(mapping(self.value.get("tools")).get("python"), "/tools/python")]
-        lists += [(mapping(one).get("tools"), f"/agents/{token(name)}/tools") for name, one in self.agents.items()]
+        lists += [
+            (mapping(agent_value).get("tools"), f"/agents/{token(name)}/tools")
+            for name, agent_value in self.agents.items()
+        ]
         template = mapping(self.config.get("worker_template"))
         lists.append((template.get("tools"), f"{CONFIG}/worker_template/tools"))
         for part, pointer in _mappings_in(self.config, CONFIG):
@@ -159,18 +164,20 @@ class _Translator:
                 self._tool(entry, f"{pointer}/{number}")
         if self._has_tools([entries for entries, _ in lists]):
             self._set("env", take_variables=True)
-        if any("command" in mapping(one) for one in items(mapping(self.value.get("tools")).get("mcp"))):
+        if any("command" in mapping(server) for server in items(mapping(self.value.get("tools")).get("mcp"))):
             self._set("tools", mcp_folder="working")
         agent = self.agents.get(str(template.get("agent")))
         if items(self.value.get("skills")) and isinstance(template.get("tools"), list) and isinstance(agent, dict):
-            has_it = any(one == _SKILL or mapping(one).get("tool") == _SKILL for one in template["tools"])
+            has_it = any(
+                listed_tool == _SKILL or mapping(listed_tool).get("tool") == _SKILL for listed_tool in template["tools"]
+            )
             if not has_it and "skills" not in agent:
                 template["tools"].append(_SKILL)
 
     def _tool(self, entry: Any, pointer: str) -> None:
         """Write `tool` for `callable`."""
         if isinstance(entry, dict) and "callable" in entry and "tool" not in entry:
-            renamed = {("tool" if key == "callable" else key): one for key, one in entry.items()}
+            renamed = {("tool" if key == "callable" else key): value for key, value in entry.items()}
             entry.clear()
             entry |= renamed
             self.places[f"{pointer}/tool"] = f"{pointer}/callable"
@@ -195,7 +202,9 @@ class _Translator:
 
     def _files(self) -> None:
         """The paths of artifacts had few characters."""
-        paths = [mapping(one).get("path") for one in items(mapping(self.value.get("outputs")).get("artifacts"))]
+        paths = [
+            mapping(artifact).get("path") for artifact in items(mapping(self.value.get("outputs")).get("artifacts"))
+        ]
         if any(isinstance(path, str) and not _is_plain(path) for path in paths):
             self._set("outputs", plain_paths=True)
 
@@ -232,7 +241,7 @@ class _Translator:
                 self._look_at(Template(text, is_condition=is_condition), pointer)
                 text = edit(filter_edits, text)
             if pointer.startswith("/outputs/"):
-                text = edit(lambda one: name_edits(one, names, has_drafts=has_drafts), text)
+                text = edit(lambda parsed: name_edits(parsed, names, has_drafts=has_drafts), text)
             if has_drafts and pointer in of_drafts and "iteration" in text:
                 text = edit(draft_edits, text)
             holder[key] = edit(lambda _one: iter(()), text) if "$TRACE" in text else text
@@ -258,24 +267,24 @@ class _Translator:
                 if isinstance(text := mapping(artifact).get(key), str):
                     yield artifact, key, f"/outputs/artifacts/{number}/{key}", text, False
         for number, tool in enumerate(items(mapping(self.value.get("tools")).get("composite"))):
-            place, steps = f"/tools/composite/{number}", items(mapping(tool).get("steps"))
+            tool_pointer, steps = f"/tools/composite/{number}", items(mapping(tool).get("steps"))
             for index, step in enumerate(steps):
-                for holder, key, pointer in texts_in(mapping(step).get("input"), f"{place}/steps/{index}/input"):
+                for holder, key, pointer in texts_in(mapping(step).get("input"), f"{tool_pointer}/steps/{index}/input"):
                     yield holder, key, pointer, holder[key], False
             if isinstance(text := mapping(tool).get("output"), str):
-                yield tool, "output", f"{place}/output", text, False
+                yield tool, "output", f"{tool_pointer}/output", text, False
 
 
 def _texts_of_steps(part: Any, pointer: str) -> Iterator[tuple[Any, Any, str, str, bool]]:
-    for holder, place in _mappings_in(part, pointer):
-        for key, one in holder.items():
-            at = f"{place}/{token(key)}"
-            if key == "when" and isinstance(one, str):
-                yield holder, key, at, one, True
-            elif key in _TEMPLATES and isinstance(one, str):
-                yield holder, key, at, one, False
+    for holder, holder_pointer in _mappings_in(part, pointer):
+        for key, value in holder.items():
+            at = f"{holder_pointer}/{token(key)}"
+            if key == "when" and isinstance(value, str):
+                yield holder, key, at, value, True
+            elif key in _TEMPLATES and isinstance(value, str):
+                yield holder, key, at, value, False
             elif key in _TEMPLATES:
-                for inner, name, inside in texts_in(one, at):
+                for inner, name, inside in texts_in(value, at):
                     yield inner, name, inside, inner[name], False
 
 
@@ -283,11 +292,11 @@ def _mappings_in(part: Any, pointer: str) -> Iterator[tuple[dict[str, Any], str]
     """Yield the mappings of a config, each with its pointer; inputs and variables of steps are values of their own."""
     if isinstance(part, dict):
         yield part, pointer
-        for key, one in part.items():
+        for key, value in part.items():
             if key not in _TEMPLATES:
-                yield from _mappings_in(one, f"{pointer}/{token(key)}")
-    for number, one in enumerate(items(part)):
-        yield from _mappings_in(one, f"{pointer}/{number}")
+                yield from _mappings_in(value, f"{pointer}/{token(key)}")
+    for number, value in enumerate(items(part)):
+        yield from _mappings_in(value, f"{pointer}/{number}")
 
 
 def _may_describe_an_object(schema: Any) -> bool:

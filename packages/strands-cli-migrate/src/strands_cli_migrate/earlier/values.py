@@ -18,15 +18,15 @@ def items(value: Any) -> list[Any]:
 
 def section(document: dict[str, Any], *names: str) -> dict[str, Any] | None:
     """Return the mapping at a path of names, made where nothing is; None where something else is."""
-    place = document
+    holder = document
     for name in names:
-        if place.get(name) is None:
-            place[name] = {}
-        inner = place[name]
+        if holder.get(name) is None:
+            holder[name] = {}
+        inner = holder[name]
         if not isinstance(inner, dict):
             return None
-        place = inner
-    return place
+        holder = inner
+    return holder
 
 
 def token(key: str | int) -> str:
@@ -37,9 +37,9 @@ def token(key: str | int) -> str:
 def texts_in(value: Any, pointer: str) -> Iterator[tuple[dict[str, Any] | list[Any], Any, str]]:
     """Yield each text in a value that is a list or a mapping: its holder, its key there, and its pointer."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in pairs:
-        place = f"{pointer}/{token(key)}"
-        if isinstance(one, str):
-            yield value, key, place
+    for key, item in pairs:
+        item_pointer = f"{pointer}/{token(key)}"
+        if isinstance(item, str):
+            yield value, key, item_pointer
         else:
-            yield from texts_in(one, place)
+            yield from texts_in(item, item_pointer)

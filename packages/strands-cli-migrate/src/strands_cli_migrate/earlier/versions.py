@@ -56,11 +56,15 @@ def version_problem(document: dict[str, Any]) -> FormatProblem | None:
     """
     version, is_later = document.get("version"), is_later_version(document.get("version"))
     fields = [*_FIELDS, *(_LATER_FIELDS if is_later else ())]
-    found = next((place for field in fields for place in _places(document, field.split("/"), "")), None)
-    if found is not None:
-        message = f"only version {PRESENT} has `{found.rpartition('/')[2]}`, and this file has version {version}"
+    present_field = next(
+        (field_pointer for field in fields for field_pointer in _places(document, field.split("/"), "")), None
+    )
+    if present_field is not None:
+        message = (
+            f"only version {PRESENT} has `{present_field.rpartition('/')[2]}`, and this file has version {version}"
+        )
         fix = f"write `version: {PRESENT}`, or leave the field out"
-        return FormatProblem(message, fix, found, code=PRESENT_FIELD)
+        return FormatProblem(message, fix, present_field, code=PRESENT_FIELD)
     if not is_later:
         return None
     if any(_signs(document)):
@@ -94,8 +98,8 @@ def _places(part: Any, names: list[str], pointer: str) -> Iterator[str]:
         return
     name, *rest = names
     pairs = mapping(part).items() if name == "*" else [(name, mapping(part)[name])] if name in mapping(part) else ()
-    for key, one in pairs:
-        yield from _places(one, rest, f"{pointer}/{token(key)}")
+    for key, item in pairs:
+        yield from _places(item, rest, f"{pointer}/{token(key)}")
 
 
 def _signs(document: dict[str, Any]) -> Iterator[bool]:

@@ -59,10 +59,10 @@ def _link(address: str, name: str, title: str, under: str) -> str:
 def failure(run: str, child: Child) -> Response:
     """Return a page with the stderr of a command line that failed, or that still works."""
     links = f'<p><a href="/runs/{quote(run)}">The run</a> <a href="/inbox">Inbox</a></p>' if run else ""
-    what = "It was not done" if child.code is not None else "It is not done yet"
+    title = "It was not done" if child.code is not None else "It is not done yet"
     stderr = child.stderr.strip() or f"exit code {child.code}"
-    body = f'<h1>{what}</h1><div class="error">{preformatted(stderr)}</div>{links}'
-    return page_response(what, f"{body}<p><code>strands {escape(child.words[0])}</code></p>", 409)
+    body = f'<h1>{title}</h1><div class="error">{preformatted(stderr)}</div>{links}'
+    return page_response(title, f"{body}<p><code>strands {escape(child.words[0])}</code></p>", 409)
 
 
 def go_to(address: str) -> Response:

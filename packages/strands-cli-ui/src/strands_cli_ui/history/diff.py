@@ -159,13 +159,13 @@ def _of_run(before: RunSummary, after: RunSummary, same: _SameButForIds) -> Iter
         "reason": (before.run.reason, after.run.reason),
         "response": (before.response, after.response),
     }
-    yield from (Change("", "run", what, *values) for what, values in facts.items() if not same(*values))
+    yield from (Change("", "run", fact, *values) for fact, values in facts.items() if not same(*values))
     inputs = [summary.inputs if isinstance(summary.inputs, Mapping) else {} for summary in (before, after)]
     for name in dict.fromkeys([*inputs[0], *inputs[1]]):
         values = (inputs[0].get(name), inputs[1].get(name))
         if not same(*values):
             yield Change(name, "run", "input", *values)
-    yield from (Change("", "run", what, *values) for what, values in ends.items() if not same(*values))
+    yield from (Change("", "run", fact, *values) for fact, values in ends.items() if not same(*values))
 
 
 def _pairs(before: Iterable[EffectSummary], after: Iterable[EffectSummary], same: _SameButForIds) -> Iterator[Pair]:
@@ -202,12 +202,12 @@ def _changes(
     # Outputs that are equal as stored need not be decoded further: most of two long runs.
     is_equal = before.row.status == after.row.status and before.whole == after.whole
     first, second = (dict(_facts(effect, with_output=not is_equal)) for effect in both if effect)
-    for what in dict.fromkeys([*first, *second]):
-        values = (first.get(what), second.get(what))
+    for fact in dict.fromkeys([*first, *second]):
+        values = (first.get(fact), second.get(fact))
         # An unfinished effect has no answer: its status says so.
-        is_told = before.row.status == after.row.status or what in ("status", "error") or None not in values
+        is_told = before.row.status == after.row.status or fact in ("status", "error") or None not in values
         if is_told and not same(*values):
-            yield Change(key, kind, what, *values)
+            yield Change(key, kind, fact, *values)
 
 
 def _first_words(effect: EffectSummary) -> Any:

@@ -131,8 +131,8 @@ def _change_lines(change: Change, indent: str, shown: dict[tuple[str, str], str]
     yield from (f"{indent}  {line}" for line in _difference(before, after))
 
 
-def _named(what: str) -> str:
-    return what.replace("_", " ")
+def _named(fact: str) -> str:
+    return fact.replace("_", " ")
 
 
 def _tokens(value: Any) -> str:

@@ -58,29 +58,29 @@ def search(runs: Runs, chosen: Sequence[StoredRun], text: str) -> Iterator[Hit |
 
     One effect is in memory at a time, with the rows that the store has read ahead.
     """
-    wanted = _Wanted(text)
+    pattern = _Wanted(text)
     for run, opened in zip(chosen, runs.open_each(run.id for run in chosen), strict=True):
         try:
             if isinstance(opened, RunRecordError):
                 raise opened
             with opened:
-                yield from _in_run(run, opened, wanted)
+                yield from _in_run(run, opened, pattern)
         except RunRecordError as error:
             yield UnreadRun(run.id, error.message)
 
 
-def _in_run(run: StoredRun, opened: OpenedRun, wanted: _Wanted) -> Iterator[Hit | UnreadRun]:
+def _in_run(run: StoredRun, opened: OpenedRun, pattern: _Wanted) -> Iterator[Hit | UnreadRun]:
     facts: dict[str, Any] = {"workflow": run.workflow, "file": run.file, "reason": run.reason}
     inputs = opened.journal.get("inputs")
-    if _first_line(inputs, wanted) is not None:
+    if _first_line(inputs, pattern) is not None:
         # Only now: to know the secrets, the workflow is read.
         inputs = opened.redactor.json(inputs)
         facts |= {f"input {name}": value for name, value in inputs.items()} if isinstance(inputs, dict) else {}
     facts["response"] = opened.journal.get("response")
-    yield from _hits(run.id, "", facts.items(), wanted)
+    yield from _hits(run.id, "", facts.items(), pattern)
     damaged = 0
     for effect in opened.effects():
-        yield from _hits(run.id, effect.row.key, _parts(effect), wanted)
+        yield from _hits(run.id, effect.row.key, _parts(effect), pattern)
         damaged += effect.damage is not None
     if damaged:
         yield UnreadRun(run.id, damaged_rows(run, damaged))
@@ -98,8 +98,8 @@ def _parts(effect: EffectSummary) -> list[tuple[str, Any]]:
     if row.kind == "step":
         return [key, ("name", effect.who), error, ("answer", effect.text), ("value", effect.value)]
     if row.kind == "model":
-        asked = [key, ("model", detail.get("model")), ("request", detail.get("request")), error]
-        return [*asked, ("answer", effect.text), ("calls", [list(call) for call in effect.calls] or None)]
+        parts = [key, ("model", detail.get("model")), ("request", detail.get("request")), error]
+        return [*parts, ("answer", effect.text), ("calls", [list(call) for call in effect.calls] or None)]
     if row.kind == "tool":
         called = [(name, detail.get(name)) for name in ("arguments", "called_with", "rule")]
         return [key, *called, error, ("result", effect.text), ("result_json", effect.value)]
@@ -109,21 +109,21 @@ def _parts(effect: EffectSummary) -> list[tuple[str, Any]]:
     return [key, error, ("output", effect.whole)]
 
 
-def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], wanted: _Wanted) -> Iterator[Hit]:
+def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], pattern: _Wanted) -> Iterator[Hit]:
     lines: set[str] = set()
     for where, value in parts:
         # Most parts of most effects are not there.
-        line = None if value is None else _first_line(value, wanted)
+        line = None if value is None else _first_line(value, pattern)
         # The text of an answer is often in its JSON too.
         if line is not None and line not in lines:
             lines.add(line)
             yield Hit(run, key, where, line)
 
 
-def _first_line(value: Any, wanted: _Wanted) -> str | None:
+def _first_line(value: Any, pattern: _Wanted) -> str | None:
     # A text by itself, which most parts are, costs less than one among others.
     for text in (value,) if isinstance(value, str) else _texts(value):
-        match = wanted.search(text)
+        match = pattern.search(text)
         if match is not None:
             return _line_around(text, *match.span())
     return None

@@ -102,11 +102,11 @@ def _effects(diff: RunDiff, text: Callable[[Any], str]) -> str:
 def _items(pairs: Sequence[Pair], text: Callable[[Any], str]) -> Iterator[str]:
     for pair in pairs:
         only = "only in the second" if pair.before is None else "only in the first" if pair.after is None else ""
-        what = only or ", ".join(_TITLES.get(change.what, change.what) for change in pair.changes)
+        title = only or ", ".join(_TITLES.get(change.what, change.what) for change in pair.changes)
         parts = "".join(_change(change, text) for change in pair.changes)
         yield (
             f'<li id="{anchor_of(pair.key)}"><details><summary><bdi class="key">{escape(text(pair.key))}</bdi> '
-            f'<span class="kind">{pair.kind}</span> {escape(what)}</summary><div class="inside">{parts}</div>'
+            f'<span class="kind">{pair.kind}</span> {escape(title)}</summary><div class="inside">{parts}</div>'
             "</details></li>"
         )
 

@@ -72,18 +72,18 @@ def _part(title: str, text: str, limit: int) -> str:
 
 
 def _question(whole: WholeEffect, limit: int) -> str:
-    asked = whole.question
-    if asked is None:
+    question = whole.question
+    if question is None:
         return ""
-    answered = escape(asked.answer) if asked.answer is not None else badge("waiting")
+    answered = escape(question.answer) if question.answer is not None else badge("waiting")
     values = {
-        "asked": f"<bdi>{escape(cut(asked.prompt, limit)[0])}</bdi>",
-        "known answers": escape(", ".join(asked.words)),
+        "asked": f"<bdi>{escape(cut(question.prompt, limit)[0])}</bdi>",
+        "known answers": escape(", ".join(question.words)),
         "answer": f"<bdi>{answered}</bdi>",
-        "by": escape(asked.by or ""),
-        "reason": escape(asked.reason or ""),
+        "by": escape(question.by or ""),
+        "reason": escape(question.reason or ""),
     }
-    shown = preformatted(asked.context, limit) if asked.context else ""
+    shown = preformatted(question.context, limit) if question.context else ""
     return facts(values.items()) + shown
 
 

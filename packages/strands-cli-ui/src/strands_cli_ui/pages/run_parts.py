@@ -101,16 +101,16 @@ def _history(page: RunPage) -> Iterator[tuple[str, str]]:
 
 
 def _questions(page: RunPage) -> str:
-    asked = "".join(
+    questions = "".join(
         f"<li><code>{escape(question['key'])}</code> {preformatted(str(question.get('prompt') or ''))}"
         f"{preformatted(str(question['context'])) if question.get('context') else ''}"
         f"{preformatted(_json(question['call'])) if question.get('call') else ''}</li>"
         for question in page.questions
     )
-    if not asked:
+    if not questions:
         return ""
     lines = "\n".join(page.commands)
-    return f'<ul class="plain">{asked}</ul><p>To answer:</p>{preformatted(lines)}'
+    return f'<ul class="plain">{questions}</ul><p>To answer:</p>{preformatted(lines)}'
 
 
 def _answer(page: RunPage, link: str) -> str:

@@ -44,8 +44,8 @@ def svg_bars(lines: Sequence[CostLine], name: str) -> str:
         height += _ROW
         parts.append(text_at(_LEFT, height - 10, f"{len(lines) - len(shown):,} more are not drawn.", "soft"))
     about = "; ".join(f"{shortened(line.name, _NAME)}: {cost_words(line)}" for line in shown)
-    what = "tokens, input and output" if has_tokens else "time"
-    return picture("costs", (_WIDTH, height), f"{name} by {what}", about, parts, has_links=False)
+    unit = "tokens, input and output" if has_tokens else "time"
+    return picture("costs", (_WIDTH, height), f"{name} by {unit}", about, parts, has_links=False)
 
 
 def _length_of(line: CostLine, *, has_tokens: bool) -> float:

@@ -69,9 +69,9 @@ class Scale:
             step = _round_step(self.lengths[-1] / _MARKS)
             first = math.floor(start / step + 1) * step
             for seconds in [start, *(first + number * step for number in range(math.floor((end - first) / step) + 1))]:
-                place = self.place_of(self.times[0] + seconds)
-                if not made or place - made[-1].place >= _MARKS_APART:
-                    made.append(Mark(place, seconds))
+                position = self.place_of(self.times[0] + seconds)
+                if not made or position - made[-1].place >= _MARKS_APART:
+                    made.append(Mark(position, seconds))
         return tuple(made)
 
     def _stretches(self) -> Iterator[tuple[float, float]]:
@@ -84,14 +84,14 @@ class Scale:
 
 
 def scale_of(
-    start: float, end: float, work: Iterable[tuple[float, float]], asked: Sequence[tuple[float, float]]
+    start: float, end: float, work: Iterable[tuple[float, float]], question_times: Sequence[tuple[float, float]]
 ) -> Scale:
     """Return the axis of a run.
 
     Args:
         start: When the axis begins, in seconds since the epoch; it ends at `end`.
         work: From when to when something worked.
-        asked: From when to when a person was asked.
+        question_times: From when to when a person was asked.
     """
     busy = _joined(work)
     edges = [start, *(time for pair in busy for time in pair), end]
@@ -108,7 +108,13 @@ def scale_of(
     scale = Scale(tuple(times), tuple(lengths))
     width = longest / lengths[-1] if lengths[-1] > 0 else 0.0
     gaps = (
-        Gap(scale.place_of(before), width, before, after - before, any(a < after and b > before for a, b in asked))
+        Gap(
+            scale.place_of(before),
+            width,
+            before,
+            after - before,
+            any(a < after and b > before for a, b in question_times),
+        )
         for before, after in idle
     )
     return replace(scale, gaps=tuple(gaps))

@@ -127,6 +127,6 @@ def _grouped(row: Sequence[Bar], scale: Scale, places: int) -> list[Bar]:
         return list(row)
     groups: dict[tuple[int, bool], list[Bar]] = {}
     for bar in row:
-        place = (int(scale.place_of(bar.started_at) * places), bar.kind == "person")
-        groups.setdefault(place, []).append(bar)
+        group = (int(scale.place_of(bar.started_at) * places), bar.kind == "person")
+        groups.setdefault(group, []).append(bar)
     return [joined(bars) for bars in groups.values()]

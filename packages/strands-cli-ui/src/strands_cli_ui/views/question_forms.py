@@ -19,19 +19,19 @@ def question_forms(page: RunPage, request: Any) -> str:
     if not page.questions or page.summary.run.status == "running":
         return ""
     address = f"/runs/{quote(page.summary.run.id)}/answer"
-    asked = "".join(
+    questions = "".join(
         f'<li id="q-{anchor_of(str(question["key"]))}">{_question(question)}'
         f"{''.join(form(request, address, way, hidden={'key': str(question['key'])}) for way in _ways(question))}</li>"
         for question in page.questions
     )
-    return section("It waits for you", f'<ul class="plain">{asked}</ul>')
+    return section("It waits for you", f'<ul class="plain">{questions}</ul>')
 
 
-def _question(asked: Mapping[str, Any]) -> str:
+def _question(question: Mapping[str, Any]) -> str:
     """Return the question, and the call that it is about."""
-    context, call = asked.get("context"), asked.get("call")
+    context, call = question.get("context"), question.get("call")
     return (
-        f"<h3><code>{isolated(asked['key'])}</code></h3>{preformatted(str(asked.get('prompt') or ''))}"
+        f"<h3><code>{isolated(question['key'])}</code></h3>{preformatted(str(question.get('prompt') or ''))}"
         f"{preformatted(str(context)) if context else ''}{_call(call) if isinstance(call, Mapping) else ''}"
     )
 
@@ -41,30 +41,30 @@ def _call(call: Mapping[str, Any]) -> str:
     return f"<p>The call:</p>{preformatted(text)}"
 
 
-def _ways(asked: Mapping[str, Any]) -> tuple[str, ...]:
+def _ways(question: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the fields and buttons of each form of a question.
 
     Enter in a field of one line presses the first button of its form, so a reason has only the button that it is for.
     """
-    if asked.get("kind") == "decision":
+    if question.get("kind") == "decision":
         result = '<label>Its result, as JSON <textarea name="result" rows="2" placeholder="null"></textarea></label>'
         return (f"{choice('do', 'redo', 'Redo')}{result}{choice('do', 'skip', 'Skip')}{choice('do', 'fail', 'Fail')}",)
     reason = '<label>Reason <input name="reason" autocomplete="off"></label>'
     refuse = f"{reason}{choice('do', 'reject', 'Reject')}"
-    if asked.get("kind") == "approval":
+    if question.get("kind") == "approval":
         return choice("do", "approve", "Approve"), refuse
-    return _answers(asked), refuse
+    return _answers(question), refuse
 
 
-def _answers(asked: Mapping[str, Any]) -> str:
+def _answers(question: Mapping[str, Any]) -> str:
     """Return a button for each word that the workflow knows, and a field for another text."""
-    natural = asked.get("approve_answers")
-    words = [str(word) for word in asked.get("words") or ()]
+    natural = question.get("approve_answers")
+    words = [str(word) for word in question.get("words") or ()]
     buttons = "".join(choice("word", word, word) for word in words)
     if natural and natural not in words:
         buttons = choice("word", str(natural), "Approve") + buttons
-    if words and asked.get("only_words"):
+    if words and question.get("only_words"):
         return buttons
-    default = escape(asked.get("default") or "")
+    default = escape(question.get("default") or "")
     text = f'<label>Answer <textarea name="text" rows="3">{default}</textarea></label>'
     return f"{buttons}{text}{choice('do', 'answer', 'Answer')}"

@@ -26,22 +26,22 @@ PER_PAGE = 50
 def show_runs(ui: Ui, request: Any) -> Response:
     """Return the list of runs."""
     begun = time.perf_counter()
-    asked = request.query_params
+    parameters = request.query_params
     with ui.opened() as opened:
         runs, problems = opened.all()
     problems += [f"the name of the run {run.id} is not UTF-8" for run in runs if not has_address(run.id)]
     runs = [run for run in runs if has_address(run.id)]
-    listed = _listed(runs, asked)
+    listed = _listed(runs, parameters)
     hidden, runs = len(runs) - len(listed), listed
-    chosen = [run for run in runs if _fits(run, asked)]
+    chosen = [run for run in runs if _fits(run, parameters)]
     last = max(1, -(-len(chosen) // PER_PAGE))
-    number = min(max(1, _number(asked.get("page"))), last)
+    number = min(max(1, _number(parameters.get("page"))), last)
     shown = chosen[(number - 1) * PER_PAGE : number * PER_PAGE]
     warned = "".join(f"<li><bdi>{escape(problem)}</bdi></li>" for problem in problems[:20])
     body = "".join(
         [
             "<h1>Runs</h1>",
-            _filters(asked, runs),
+            _filters(parameters, runs),
             '<p id="live-note" role="status" class="soft"></p>',
             '<div id="live" data-events="/events">',
             f"<p>{counted(len(chosen), 'run')}</p>",
@@ -49,7 +49,7 @@ def show_runs(ui: Ui, request: Any) -> Response:
             if hidden
             else "",
             _table(shown) if shown else "",
-            _paging(asked, number, last),
+            _paging(parameters, number, last),
             f"<details><summary>{counted(len(problems), 'run')} cannot be read</summary><ul>{warned}</ul></details>"
             if problems
             else "",
@@ -60,30 +60,30 @@ def show_runs(ui: Ui, request: Any) -> Response:
     return page_response("Runs", body)
 
 
-def _listed(runs: list[StoredRun], asked: Any) -> list[StoredRun]:
+def _listed(runs: list[StoredRun], parameters: Any) -> list[StoredRun]:
     """Return runs without parts of others, unless these are asked for: by a text, or as those that wait."""
-    is_asked = bool(asked.get("text", "").strip()) or asked.get("status") in ("waiting", "needs-decision")
+    is_asked = bool(parameters.get("text", "").strip()) or parameters.get("status") in ("waiting", "needs-decision")
     return runs if is_asked else Runs.without_parts(runs)
 
 
-def _fits(run: StoredRun, asked: Any) -> bool:
-    text = asked.get("text", "").strip().lower()
+def _fits(run: StoredRun, parameters: Any) -> bool:
+    text = parameters.get("text", "").strip().lower()
     return (
-        asked.get("status", "") in ("", run.status)
-        and asked.get("workflow", "") in ("", run.workflow)
+        parameters.get("status", "") in ("", run.status)
+        and parameters.get("workflow", "") in ("", run.workflow)
         and (not text or any(text in part.lower() for part in (run.id, run.workflow, run.file, run.reason or "")))
     )
 
 
-def _filters(asked: Any, runs: Sequence[StoredRun]) -> str:
+def _filters(parameters: Any, runs: Sequence[StoredRun]) -> str:
     """Return the form that chooses runs."""
-    statuses = _options(get_args(RunStatus), asked.get("status", ""))
-    workflows = _options(sorted({run.workflow for run in runs})[:500], asked.get("workflow", ""))
+    statuses = _options(get_args(RunStatus), parameters.get("status", ""))
+    workflows = _options(sorted({run.workflow for run in runs})[:500], parameters.get("workflow", ""))
     return (
         '<form method="get" action="/" class="filters" role="search">'
         f'<label>Status <select name="status"><option value="">any</option>{statuses}</select></label> '
         f'<label>Workflow <select name="workflow"><option value="">any</option>{workflows}</select></label> '
-        f'<label>Text <input type="search" name="text" value="{escape(asked.get("text", ""))}"></label> '
+        f'<label>Text <input type="search" name="text" value="{escape(parameters.get("text", ""))}"></label> '
         "<button>Show</button></form>"
     )
 
@@ -112,10 +112,10 @@ def _row(run: StoredRun) -> str:
     )
 
 
-def _paging(asked: Any, number: int, last: int) -> str:
+def _paging(parameters: Any, number: int, last: int) -> str:
     if last == 1:
         return ""
-    kept = {name: asked[name] for name in ("status", "workflow", "text") if asked.get(name)}
+    kept = {name: parameters[name] for name in ("status", "workflow", "text") if parameters.get(name)}
     links = [
         f'<a href="/?{escape(urlencode({**kept, "page": page}))}" rel="{rel}">{title}</a>'
         for page, rel, title in ((number - 1, "prev", "Newer"), (number + 1, "next", "Older"))

@@ -202,12 +202,12 @@ def _joined(raw: Any) -> dict[str, str]:
 
 def _bound_secrets(url: httpx.URL, policy: Policy, secrets: Mapping[str, str]) -> dict[str, str]:
     """Return the headers with secrets for this origin; there are none over plain http."""
-    found = {}
+    headers = {}
     for rule in policy.secrets:
         if url.scheme != "https" or not rule.host.matches(url.raw_host.decode("ascii"), port_of(url)):
             continue
         if not (value := secrets.get(rule.secret)):
             problem = f"the secret {rule.secret!r} for {rule.host.host} is not declared"
             raise ToolError("unavailable", problem, reason="secret")
-        found[rule.header] = f"{rule.prefix}{value}"
-    return found
+        headers[rule.header] = f"{rule.prefix}{value}"
+    return headers

@@ -25,9 +25,9 @@ class HostRule:
         Raises:
             ValueError: The text is something else.
         """
-        place, port = _split_port(text.strip().lower())
-        below = place.startswith("*.")
-        host = place[2:] if below else place
+        host_pattern, port = _split_port(text.strip().lower())
+        below = host_pattern.startswith("*.")
+        host = host_pattern[2:] if below else host_pattern
         try:
             return cls(host, below, ipaddress.ip_network(host), port)
         except ValueError:
@@ -55,13 +55,13 @@ class HostRule:
 def _split_port(text: str) -> tuple[str, int | None]:
     """Split `host:port`, `[address]:port` and `network:port`; a bare IPv6 address has no port."""
     if text.startswith("["):
-        place, _, rest = text[1:].partition("]")
+        host, _, rest = text[1:].partition("]")
         # `[fd00::]/8:443` and `[fd00::/8]:443` are both read.
         prefix, _, port = rest.partition(":")
-        return place + prefix, _port(port) if port else None
+        return host + prefix, _port(port) if port else None
     if text.count(":") == 1:
-        place, _, port = text.partition(":")
-        return place, _port(port)
+        host, _, port = text.partition(":")
+        return host, _port(port)
     return text, None
 
 

@@ -49,7 +49,7 @@ def decode_text(content: bytes, headers: Mapping[str, str], *, looks_inside: boo
 
 def _codec(name: str) -> str | None:
     try:
-        found = codecs.lookup(name).name
+        codec_name = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    return found if _CODECS.fullmatch(found) else None
+    return codec_name if _CODECS.fullmatch(codec_name) else None

@@ -68,17 +68,17 @@ class Body:
             chunk = self._head
         try:
             try:
-                found = self._inflate.decompress(chunk, left)
+                inflated = self._inflate.decompress(chunk, left)
             except zlib.error:
                 if self._layer != "deflate" or not self._is_new:
                     raise
                 # Many servers send raw deflate under this name.
                 self._inflate = zlib.decompressobj(-15)
-                found = self._inflate.decompress(chunk, left)
+                inflated = self._inflate.decompress(chunk, left)
         except zlib.error as error:
             raise EncodingError(f"the compressed answer is damaged: {error}", is_damaged=True) from None
         self._is_new = False
-        return found
+        return inflated
 
     @property
     def content(self) -> bytes:

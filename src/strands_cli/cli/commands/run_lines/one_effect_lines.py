@@ -47,9 +47,9 @@ def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
     }
 
 
-def _question_document(asked: Asked) -> dict[str, Any]:
-    known = {name: getattr(asked, name) for name in ("prompt", "context", "answer", "by", "reason")}
-    return {**known, "words": list(asked.words)}
+def _question_document(question: Asked) -> dict[str, Any]:
+    fields = {name: getattr(question, name) for name in ("prompt", "context", "answer", "by", "reason")}
+    return {**fields, "words": list(question.words)}
 
 
 def effect_lines(effect: WholeEffect) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _tokens(effect: WholeEffect) -> str:
         (usage.cache_write_tokens, "written to a cache"),
         (usage.estimated_tokens, "of them estimated"),
     ]
-    more = "".join(f", {number} {what}" for number, what in cached if number)
+    more = "".join(f", {number} {label}" for number, label in cached if number)
     return f"{usage.input_tokens} in, {usage.output_tokens} out{more}"
 
 
@@ -120,13 +120,13 @@ def _texts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
         yield "error:", effect.error
 
 
-def _question(asked: Asked) -> Iterator[tuple[str, str]]:
+def _question(question: Asked) -> Iterator[tuple[str, str]]:
     parts: Sequence[tuple[str, str | None]] = (
-        ("question:", asked.prompt),
-        ("shown with it:", asked.context),
-        ("answers that the workflow knows:", ", ".join(asked.words)),
-        (f"answer of {asked.by or 'a person'}:", asked.answer),
-        ("reason:", asked.reason),
+        ("question:", question.prompt),
+        ("shown with it:", question.context),
+        ("answers that the workflow knows:", ", ".join(question.words)),
+        (f"answer of {question.by or 'a person'}:", question.answer),
+        ("reason:", question.reason),
     )
     yield from ((title, text) for title, text in parts if text)
 

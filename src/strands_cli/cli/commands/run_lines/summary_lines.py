@@ -51,15 +51,15 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         **run_document(summary.run),
         "seconds": summary.run.worked_s,
         "response": summary.response,
-        "artifacts": [dict(one) for one in summary.artifacts],
+        "artifacts": [dict(artifact) for artifact in summary.artifacts],
         "models": list(summary.models),
         "usage": spent.usage.counts(),
         "model_calls": spent.model_calls,
         "tool_calls": spent.tool_calls,
         "cost_usd": spent.cost,
-        "denials": [dataclasses.asdict(one) for one in summary.denials],
+        "denials": [dataclasses.asdict(denial) for denial in summary.denials],
         "failed_calls": summary.failed_calls.number,
-        "failures": [dataclasses.asdict(one) for one in summary.failed_calls.failures],
+        "failures": [dataclasses.asdict(failure) for failure in summary.failed_calls.failures],
         **({} if summary.verdict is None else summary.verdict.as_dict()),
         "inputs": summary.inputs,
         "rerun_of": summary.origin,
@@ -68,7 +68,7 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         "refusals": dict(summary.refusals),
         "unknown_ends": dict(summary.unknown_ends),
         "worked_on": None if summary.worked_on is None else dataclasses.asdict(summary.worked_on),
-        "effects": [effect_document(branches[one.row.key], summary, full=full) for one in summary.effects],
+        "effects": [effect_document(branches[branch.row.key], summary, full=full) for branch in summary.effects],
     }
 
 
@@ -86,7 +86,7 @@ def effect_document(branch: Branch, summary: RunSummary, *, full: bool) -> dict[
         calls = [{"tool": tool, "arguments": arguments} for tool, arguments in effect.calls]
         contents = {"text": effect.text, "json": effect.value, "request": effect.asked, "calls": calls or None}
         contents |= {name: row.detail.get(name) for name in ("arguments", "called_with")}
-    known = {
+    fields = {
         "error": effect.error,
         "damage": effect.damage,
         "model_answer": answer.text if answer else None,
@@ -104,7 +104,7 @@ def effect_document(branch: Branch, summary: RunSummary, *, full: bool) -> dict[
         **({"estimated_tokens": row.usage.estimated_tokens} if row.usage.estimated_tokens else {}),
         "cost_usd": row.cost,
         "reused": effect.status == "reused",
-        **{name: value for name, value in known.items() if value is not None or name in ("response", "output")},
+        **{name: value for name, value in fields.items() if value is not None or name in ("response", "output")},
         **{name: row.detail[name] for name in ("decision", "rule") if name in row.detail},
     }
 
@@ -169,17 +169,17 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     for changed in summary.corrections:
         yield "corrected", ", ".join(changed) or "nothing"
     if summary.python_tools:
-        named = ", ".join(f"{name} (of {place})" for name, place in summary.python_tools.items())
+        named = ", ".join(f"{name} (of {origin})" for name, origin in summary.python_tools.items())
         yield "tools", f"{named}; continue the run in that program, with Workflow.resume"
     for worker, reason in summary.refusals.items():
         yield "refused", f"by the worker {worker}: {reason}"
     for artifact in summary.artifacts:
         yield "wrote", f"{artifact['path']} ({artifact['size']} bytes)"
-    for one in summary.denials:
-        yield "denied", f"{one.tool} ({counted(one.denied, 'call')}): {with_fix(one.rule, one.fix)}"
+    for denial in summary.denials:
+        yield "denied", f"{denial.tool} ({counted(denial.denied, 'call')}): {with_fix(denial.rule, denial.fix)}"
     for reason, count in summary.unknown_ends.items():
         yield "warning", f"{counted(count, 'answer')} ended with {reason!r}, which is not known here"
-    refused = {(one.tool, one.rule) for one in summary.denials}
+    refused = {(denial.tool, denial.rule) for denial in summary.denials}
     for failure in failed.failures:
         if failure.code != "denied" and (failure.tool, failure.reason) not in refused:
             reason = f"{failure.code}: {with_fix(failure.reason, failure.fix)}"
@@ -246,8 +246,8 @@ def run_lines(runs: Sequence[StoredRun], inputs: Mapping[str, str], columns: int
     shown = [lines[0]]
     for line, run, reason in zip(lines[1:], runs, reasons, strict=True):
         shown.append(line)
-        if given := printable(inputs.get(run.id, "")):
-            shown.append(fitted(below + given, columns)[0])
+        if inputs_text := printable(inputs.get(run.id, "")):
+            shown.append(fitted(below + inputs_text, columns)[0])
         if reason:
             shown += wrapped(f"{below}{printable(reason)}", columns, below)
     return shown
@@ -274,7 +274,7 @@ def duration_of(run: StoredRun) -> str:
 
 def end_lines(summary: RunSummary, journal: StoredJournal, *, full: bool) -> list[str]:
     """Return the lines below the effects: questions, the answer, and the commands that tell more or go on."""
-    run, place = summary.run, journal.place
+    run, store_place = summary.run, journal.place
     ways = answer_commands(journal)
     lines: list[str] = []
     for question in questions_of(journal):
@@ -282,21 +282,23 @@ def end_lines(summary: RunSummary, journal: StoredJournal, *, full: bool) -> lis
     lines += answer_lines(summary, full=full)
     more = []
     if run.status == "running":
-        more.append(f"as it goes on: {command('runs', 'show', run.id, '--follow', store=place)}")
+        more.append(f"as it goes on: {command('runs', 'show', run.id, '--follow', store=store_place)}")
     if run.status == "interrupted" or (run.status == "waiting" and not ways):
-        more.append(f"to continue it: {command('resume', run.id, store=place)}")
+        more.append(f"to continue it: {command('resume', run.id, store=store_place)}")
     if not full and len(summary.effects) > MOST:
-        more.append(f"all {len(summary.effects)} effects: {command('runs', 'show', run.id, '--full', store=place)}")
+        more.append(
+            f"all {len(summary.effects)} effects: {command('runs', 'show', run.id, '--full', store=store_place)}"
+        )
     elif not full and run.status != "completed" and summary.spent.model_calls:
-        more.append(f"what was asked and answered: {command('runs', 'show', run.id, '--full', store=place)}")
+        more.append(f"what was asked and answered: {command('runs', 'show', run.id, '--full', store=store_place)}")
     if summary.effects and not full:
         example = _example(summary)
-        more.append(f"one effect as a whole, such as: {command('runs', 'show', run.id, example, store=place)}")
+        more.append(f"one effect as a whole, such as: {command('runs', 'show', run.id, example, store=store_place)}")
     return [*lines, *([""] if more else []), *more, *([""] if ways else []), *ways]
 
 
 def _example(summary: RunSummary) -> str:
     """Return the key that a person is likeliest to want: of a failed effect, or of the last answer."""
-    rows = [one.row for one in summary.effects]
-    failed = [one.row.key for one in summary.effects if one.error or one.tool_error]
+    rows = [effect.row for effect in summary.effects]
+    failed = [effect.row.key for effect in summary.effects if effect.error or effect.tool_error]
     return (failed or [row.key for row in rows if row.kind == "model"] or [row.key for row in rows])[-1]

@@ -70,17 +70,17 @@ def text_of(branch: Branch) -> str:
     if effect is None:
         return ""
     parts = {"step": _step, "model": _model, "tool": _tool, "gate": _question, "question": _question}
-    found = [f"attempt {effect.row.attempt}"] if effect.row.attempt > 1 else []
-    found += [] if effect.damage else parts.get(branch.kind, lambda _: ())(branch)
+    parts_of_text = [f"attempt {effect.row.attempt}"] if effect.row.attempt > 1 else []
+    parts_of_text += [] if effect.damage else parts.get(branch.kind, lambda _: ())(branch)
     if effect.error:
-        found.append(effect.error)
-    most = TEXT_COLUMNS if len(found) == 1 else _PART
+        parts_of_text.append(effect.error)
+    most = TEXT_COLUMNS if len(parts_of_text) == 1 else _PART
     reasons = [
         f"-> {effect.tool_error}" if effect.tool_error else "",
         effect.error,
         f"deny: {branch.rule or ''}",
     ]
-    texts = [_whole(text) if text in reasons else _padded(_short(text), most).rstrip() for text in found]
+    texts = [_whole(text) if text in reasons else _padded(_short(text), most).rstrip() for text in parts_of_text]
     return "; ".join(filter(None, texts))
 
 
@@ -92,18 +92,22 @@ def is_failure(branch: Branch) -> bool:
 
 def _nodes(tops: Sequence[Branch]) -> Iterator[tuple[int, Branch, int]]:
     """Yield each branch with its depth, and the number of the one above it; -1 above the first."""
-    waiting = [(0, one, -1) for one in reversed(tops)]
+    waiting = [(0, top, -1) for top in reversed(tops)]
     number = 0
     while waiting:
         depth, branch, above = waiting.pop()
         yield depth, branch, above
-        waiting += [(depth + 1, one, number) for one in reversed(branch.children)]
+        waiting += [(depth + 1, child, number) for child in reversed(branch.children)]
         number += 1
 
 
 def _chosen(nodes: Sequence[tuple[int, Branch, int]]) -> list[int]:
     """Return the numbers of the lines of a cut tree; the lines above a shown line are shown with it."""
-    noted = [n for n, (_, one, _) in enumerate(nodes) if one.status not in ("done", "reused") or one.decision == "deny"]
+    noted = [
+        n
+        for n, (_, branch, _) in enumerate(nodes)
+        if branch.status not in ("done", "reused") or branch.decision == "deny"
+    ]
     chosen = {*range(FIRST), *range(len(nodes) - LAST, len(nodes))}
     for number in noted[-NOTED:]:
         while number >= 0 and number not in chosen:
@@ -133,9 +137,9 @@ def _time(branch: Branch) -> str:
 
 def _widths(rows: Sequence[Sequence[str]], columns: int | None) -> list[int]:
     """Return the widths of the columns, without empty ones at the end and those that do not fit the terminal."""
-    found = [list(column) for column in zip(*rows, strict=True)]
-    widths = [max(map(width_of, column)) for column in found]
-    while len(widths) > 2 and not any(found[len(widths) - 1][1:]):
+    cells = [list(column) for column in zip(*rows, strict=True)]
+    widths = [max(map(width_of, column)) for column in cells]
+    while len(widths) > 2 and not any(cells[len(widths) - 1][1:]):
         widths.pop()
     if columns is None:
         return widths
@@ -202,8 +206,8 @@ def _effect(branch: Branch) -> EffectSummary:
 
 
 def _step(branch: Branch) -> Iterable[str]:
-    asked = next((one.effect.asked for one in branch.children if one.kind == "model" and one.effect), None)
-    yield f"{branch.who}: {asked}" if asked and branch.who else branch.who
+    question = next((child.effect.asked for child in branch.children if child.kind == "model" and child.effect), None)
+    yield f"{branch.who}: {question}" if question and branch.who else branch.who
 
 
 def _model(branch: Branch) -> Iterable[str]:

@@ -184,13 +184,13 @@ def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *
     correction.store(journal)
 
 
-def _require_trust(found: Correction, *, may_ask: bool) -> None:
+def _require_trust(correction: Correction, *, may_ask: bool) -> None:
     """Ask about the programs and places of the corrected workflow, unless the run began with the same."""
     from strands_cli.planning.data_flow.workflow_trust import Trust
 
-    before, after = Trust.of(found.before), Trust.of(found.after)
+    before, after = Trust.of(correction.before), Trust.of(correction.after)
     if (before.authority.digest, before.authority.places) != (after.authority.digest, after.authority.places):
-        require_trust(found.after, may_ask=may_ask)
+        require_trust(correction.after, may_ask=may_ask)
 
 
 def name_of(file: str, typed_in: Path) -> str:
@@ -209,7 +209,7 @@ def wait_for_owner(
     changes: Mapping[str, Any],
     change: Change,
     act: Callable[[], None],
-    known: dict[str, Any],
+    document: dict[str, Any],
     flags: RunFlags,
 ) -> int:
     """Do a command's own work on the journal of a run, and let the run wait for its owner.
@@ -218,7 +218,7 @@ def wait_for_owner(
         name: That of the owner.
         journal: The journal, held; it is closed when the run waits.
         act: The command's own work.
-        known: Gets the status of the run, for `--json`.
+        document: Gets the status of the run, for `--json`.
 
     Raises:
         UsageError: The run is given something of this machine.
@@ -236,22 +236,24 @@ def wait_for_owner(
         raise_limits(journal, change.budgets)
     store_permissions(journal, stored_request(journal, changes))
     line = owner.wait_again(journal, act)
-    known["status"] = "queued"
+    document["status"] = "queued"
     if flags.as_json:
-        print_json(known)
+        print_json(document)
     elif not flags.quiet:
         say(f"{line}; --here continues it here")
     return ExitCode.OK
 
 
 def _require_for_others(name: str, changes: Mapping[str, Any], change: Change) -> None:
-    given = [f"--{word.replace('_', '-')}" for word in ("out_dir", "policy", "record") if changes.get(word) is not None]
+    options = [
+        f"--{word.replace('_', '-')}" for word in ("out_dir", "policy", "record") if changes.get(word) is not None
+    ]
     if change.spec is not None:
-        given.append("--spec")
-    if given:
+        options.append("--spec")
+    if options:
         raise UsageError(
-            f"the run belongs to {name!r}, which continues it, and {', '.join(given)} would be of this machine",
-            fix=f"omit {given[0]}, or continue it here: --here",
+            f"the run belongs to {name!r}, which continues it, and {', '.join(options)} would be of this machine",
+            fix=f"omit {options[0]}, or continue it here: --here",
         )
 
 
@@ -286,22 +288,22 @@ def continue_run(
     changes, flags = chosen.changes(), flags.placed()
     store_place = place_of(changes)
     change, typed_in = change or Change(), Path.cwd()
-    known: dict[str, Any] = {"run": run, "status": "failed"}
-    with json_on_failure(known if flags.as_json else None):
+    document: dict[str, Any] = {"run": run, "status": "failed"}
+    with json_on_failure(document if flags.as_json else None):
         flags.require_one_result()
         if change.answers is not None:
             require_unanswered(run, change.answers, store_place)
-        if change.decide and not chosen.permits and answered_elsewhere(run, store_place, change, known, flags):
+        if change.decide and not chosen.permits and answered_elsewhere(run, store_place, change, document, flags):
             return ExitCode.OK
         with contextlib.ExitStack() as stack:
             journal = stack.enter_context(contextlib.closing(_held(run, store_place)))
-            known["run"] = journal.run_id
+            document["run"] = journal.run_id
             if (owner := owner_name(journal)) is not None and not (ends or change.here):
-                act_now = functools.partial(act_on, journal, act, known)
-                return wait_for_owner(owner, journal, changes, change, act_now, known, flags)
+                act_now = functools.partial(act_on, journal, act, document)
+                return wait_for_owner(owner, journal, changes, change, act_now, document, flags)
             if ends:  # storing alone needs nothing of the machine where the run was started
-                act_on(journal, act, known)
-                return _left_there(journal, changes, known, flags)
+                act_on(journal, act, document)
+                return _left_there(journal, changes, document, flags)
             stack.enter_context(in_directory_of(journal, quiet=flags.quiet))
             if change.spec is not None:
                 correct_run(journal, name_of(change.spec, typed_in), changes, quiet=flags.quiet)
@@ -309,17 +311,17 @@ def continue_run(
             outcome = run_on_terminal(
                 planned,
                 request,
-                known,
+                document,
                 flags,
                 lambda human, emit, _: app.resume(planned, journal, request, human, emit),
-                first=lambda: act_on(journal, act, known),
+                first=lambda: act_on(journal, act, document),
             )
         print_outcome(planned, outcome, flags)
     return ExitCode.OK
 
 
 def _left_there(
-    journal: StoredJournal, changes: Mapping[str, Any], known: Mapping[str, Any], flags: RunFlags
+    journal: StoredJournal, changes: Mapping[str, Any], document: Mapping[str, Any], flags: RunFlags
 ) -> ExitCode:
     """Store the permissions of a run that does not continue now, and say how it does."""
     from strands_cli.engine.run_facts import stored_request
@@ -329,7 +331,7 @@ def _left_there(
     if not flags.quiet:
         _say_next(journal)
     if flags.as_json:
-        print_json(known)
+        print_json(document)
     return ExitCode.OK
 
 
@@ -407,8 +409,8 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
     from strands_cli.cli.commands.input_options import read_variables
 
     changes, flags = chosen.changes(), flags.placed()
-    known: dict[str, Any] = {"run": None, "status": "failed"}
-    with json_on_failure(known if flags.as_json else None):
+    document: dict[str, Any] = {"run": None, "status": "failed"}
+    with json_on_failure(document if flags.as_json else None):
         flags.require_one_result()
         changes["variables"] = read_variables(var)
         with (
@@ -421,7 +423,7 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
             outcome = run_on_terminal(
                 new.planned,
                 new.request,
-                known,
+                document,
                 flags,
                 lambda human, emit, run_id: app.rerun(new, human, emit, run_id=run_id),
             )
@@ -429,8 +431,8 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
     return ExitCode.OK
 
 
-def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
-    """Do a command's own work; afterwards `known` has the run's status, and the questions that still wait."""
+def act_on(journal: StoredJournal, act: Act, document: dict[str, Any]) -> None:
+    """Do a command's own work; afterwards `document` has the run's status, and the questions that still wait."""
     import asyncio  # `--help` needs none of it
 
     from strands_cli.cli.commands.next_commands import explain_ending
@@ -441,10 +443,10 @@ def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
     except StrandsCliError as error:
         error.fix = with_run(error.fix, journal.run_id, journal.place)
         if isinstance(error, WaitingForPerson):
-            known["questions"] = explain_ending(error, journal.place, journal.run_id)
+            document["questions"] = explain_ending(error, journal.place, journal.run_id)
         raise
     finally:
-        known["status"] = journal.get("status")
+        document["status"] = journal.get("status")
 
 
 def _without_directory(journal: StoredJournal, directory: Path, reason: str) -> RunRecordError:

@@ -81,7 +81,7 @@ def resume(
     *,
     run: RUN,
     calls: CutOffCalls,
-    given: Given,
+    options: Given,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -104,9 +104,9 @@ def resume(
         if failed:
             raise RunFailed(give_up(journal, SystemClock(), failed))
 
-    if given.spec is not None and calls.fail:
+    if options.spec is not None and calls.fail:
         raise UsageError("--fail ends the run, so no workflow is left to correct", fix="omit --spec or --fail")
-    change = Change(read_limits(given.budget), given.spec, here=given.here)
+    change = Change(read_limits(options.budget), options.spec, here=options.here)
     return continue_run(run, chosen, flags, decide, change=change, ends=bool(calls.fail))
 
 
@@ -249,11 +249,11 @@ async def typed_answer(question: Row, text: str) -> Answer | None:
         return None
     stored, call = question.detail, question.detail.get("call")
     prompt = f"{stored.get('prompt', '')}" + ("" if call else f"\nThe answer is: {text}")
-    asked = Question(question.key, "approval", prompt, str(stored.get("context") or ""))
+    question_asked = Question(question.key, "approval", prompt, str(stored.get("context") or ""))
     if call:
-        known = {name: value for name, value in call.items() if name in PermissionQuestion.__slots__}
-        asked = dataclasses.replace(asked, call=PermissionQuestion(**known))
-    answer = await TerminalHuman("terminal", refusal="it waits still").ask(asked)
+        call_fields = {name: value for name, value in call.items() if name in PermissionQuestion.__slots__}
+        question_asked = dataclasses.replace(question_asked, call=PermissionQuestion(**call_fields))
+    answer = await TerminalHuman("terminal", refusal="it waits still").ask(question_asked)
     if answer.text != "yes":
         raise WaitingForPerson(f"{question.key} is not answered, and waits still")
     return answer

@@ -173,20 +173,20 @@ def answer_stream(planned: Plan, flags: RunFlags, view: View, stdout: TextIO) ->
 
 
 @contextlib.contextmanager
-def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
-    """Print one JSON document also if the work fails: the `known` facts and the error."""
+def json_on_failure(document: dict[str, Any] | None) -> Iterator[None]:
+    """Print one JSON document also if the work fails: the `document` facts and the error."""
     try:
         yield
     except BaseException as error:
-        if known is not None:
-            print_json({**known, "error": error_document(error)})
+        if document is not None:
+            print_json({**document, "error": error_document(error)})
         raise
 
 
 def run_on_terminal(
     planned: Plan,
     request: RunRequest,
-    known: dict[str, Any],
+    document: dict[str, Any],
     flags: RunFlags,
     go: Go,
     *,
@@ -195,7 +195,7 @@ def run_on_terminal(
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
-        known: Gets the run's id and status as soon as they are known.
+        document: Gets the run's id and status as soon as they are known.
         flags: The options for shown lines, and the place of events.
         first: Done before the run begins, when its plan and its files are checked.
 
@@ -214,7 +214,7 @@ def run_on_terminal(
     if first is not None:
         require_events_file(flags.events)
         first()
-    is_new = known["run"] is None
+    is_new = document["run"] is None
     if is_new:  # the programs and places of a stored run were allowed when it began
         require_trust(planned, may_ask=not request.detach)
     human = choose_human(detach=request.detach, deny=request.deny)
@@ -235,23 +235,23 @@ def run_on_terminal(
         listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
 
         emit = Listening(listeners)
-        begins = first_event(planned, known["run"])
+        begins = first_event(planned, document["run"])
         view.loading(begins)
         try:
             result = end_of(lambda: go(human, emit, begins.run_id), view)
             return Ended(result, is_shown=answer.has_shown(result.response), warnings=tuple(emit.warnings))
         except StrandsCliError as error:
-            known |= explain_stop(error, answer.end(), planned.store, begins.run_id, is_resumed=not is_new)
+            document |= explain_stop(error, answer.end(), planned.store, begins.run_id, is_resumed=not is_new)
             raise
         finally:
-            known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
-            known |= {**(at_end(view.finished) if view.finished else {}), **findings_of(planned, emit.warnings)}
+            document |= {"run": view.run_id or document["run"], "status": view.ended or "failed"}
+            document |= {**(at_end(view.finished) if view.finished else {}), **findings_of(planned, emit.warnings)}
             if view.run_id is not None:
                 notice.send_later(planned.store, view.run_id)
             answer.end().pause()
             repeat_failed_calls(view, quiet=flags.quiet)
-            for one in trace:
-                leave_trace(one, request, flags)
+            for trace_file in trace:
+                leave_trace(trace_file, request, flags)
             leave_exports(exports, view.run_id, planned.store, quiet=flags.quiet)
             view.unpause()  # unread output of tools arrives when their streams are closed
 
@@ -273,15 +273,15 @@ def run_in_terminal(
     """
     from strands_cli import app
 
-    known: dict[str, Any] = {"run": None, "status": "failed"}
-    with json_on_failure(known if flags.as_json else None):
+    document: dict[str, Any] = {"run": None, "status": "failed"}
+    with json_on_failure(document if flags.as_json else None):
         flags.require_one_result()
         request = chosen.request()
         planned = plan(request)
         ended = run_on_terminal(
             planned,
             request,
-            known,
+            document,
             flags,
             lambda human, emit, run_id: app.run(planned, request, human, emit, run_id=run_id),
         )
@@ -371,7 +371,7 @@ def warn_of_questions(planned: Plan, request: RunRequest) -> None:
     for tool in planned.called():
         locked = planned.pinned.get(tool.server.id) if isinstance(tool, McpTool) else None
         its = tools_in_lock(tool, locked, planned.rules) if isinstance(tool, McpTool) and locked else [tool]
-        asking |= {one.name: one for one in its if one.decision.effect == "ask"}
+        asking |= {listed_tool.name: listed_tool for listed_tool in its if listed_tool.decision.effect == "ask"}
     for name, tool in asking.items():
         # For example, GET and HEAD of the HTTP tools.
         only_reads = tool.when_reading is not None
@@ -473,8 +473,8 @@ def run(
     from strands_cli import app
     from strands_cli.cli.commands.input_options import ask_for_missing
 
-    known: dict[str, Any] = {"run": None, "status": "failed"}
-    with json_on_failure(known if flags.as_json else None):
+    document: dict[str, Any] = {"run": None, "status": "failed"}
+    with json_on_failure(document if flags.as_json else None):
         flags.require_one_result()
         if spec is None:
             raise UsageError("Missing argument 'SPEC'", fix="name a workflow file, or `-` for standard input")
@@ -488,7 +488,7 @@ def run(
         result = run_on_terminal(
             planned,
             request,
-            known,
+            document,
             flags,
             lambda human, emit, run_id: app.run(planned, request, human, emit, run_id=run_id),
         )

@@ -32,21 +32,29 @@ def trust(
     from strands_cli.planning.authority_sentences import python_lines, use_lines
     from strands_cli.planning.data_flow.workflow_trust import Trust
 
-    found = Trust.of(_planned(spec), whole=True)
-    asked, file, own = found.authority.asked, found.plan.packaged or found.plan.file, python_lines(found)
+    trust_record = Trust.of(_planned(spec), whole=True)
+    uses_asked, file, own = (
+        trust_record.authority.asked,
+        trust_record.plan.packaged or trust_record.plan.file,
+        python_lines(trust_record),
+    )
     if forget:
-        found.forget()
-    elif asked or own:
-        if is_interactive() and not as_json and not _agreed(found):
-            raise trust_refusal(found)
-        found.keep()
+        trust_record.forget()
+    elif uses_asked or own:
+        if is_interactive() and not as_json and not _agreed(trust_record):
+            raise trust_refusal(trust_record)
+        trust_record.keep()
     if as_json:
-        uses = [use.as_dict() for use in asked]
-        print_json({"file": file, "digest": found.authority.digest, "standing": found.standing, "uses": uses})
+        uses = [use.as_dict() for use in uses_asked]
+        print_json(
+            {"file": file, "digest": trust_record.authority.digest, "standing": trust_record.standing, "uses": uses}
+        )
         return
     heads = {"allowed": "may do this without a question:", "unanswered": "asks before it does this:"}
-    head = heads.get(found.standing, "is denied by a rule to do this:") if asked or own else "needs no answer"
-    lines = [f"{file}: {head}", *(f"  {line}" for line in (*use_lines(asked, is_marked=False), *own))]
+    head = (
+        heads.get(trust_record.standing, "is denied by a rule to do this:") if uses_asked or own else "needs no answer"
+    )
+    lines = [f"{file}: {head}", *(f"  {line}" for line in (*use_lines(uses_asked, is_marked=False), *own))]
     print_result("\n".join(map(one_line, lines)))
 
 
@@ -85,12 +93,12 @@ def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> N
     from strands_cli.cli.terminal.terminal_human import is_interactive
     from strands_cli.planning.data_flow.workflow_trust import Trust
 
-    found, may_ask = Trust.of(plan, whole=whole), may_ask and is_interactive()
-    if found.standing == "allowed" and not (may_ask and found.unconfirmed_python):
+    record, may_ask = Trust.of(plan, whole=whole), may_ask and is_interactive()
+    if record.standing == "allowed" and not (may_ask and record.unconfirmed_python):
         return
-    if found.standing == "denied" or not may_ask or not _agreed(found):
-        raise trust_refusal(found)
-    found.keep()
+    if record.standing == "denied" or not may_ask or not _agreed(record):
+        raise trust_refusal(record)
+    record.keep()
 
 
 def require_trust_of_agent(atomic: Atomic, request: RunRequest) -> None:
@@ -110,19 +118,19 @@ def require_trust_in(spec: str) -> None:
     require_trust(_planned(spec), whole=True)
 
 
-def _agreed(found: Trust) -> bool:
+def _agreed(record: Trust) -> bool:
     """Show everything that the workflow uses and sends, and return whether the person agrees."""
     from strands_cli.cli.terminal.terminal_human import Keyboard
     from strands_cli.planning.authority_sentences import authority_sections, python_lines
 
-    plan, keyboard = found.plan, Keyboard()
+    plan, keyboard = record.plan, Keyboard()
     say(one_line(f"? May {file_to_trust(plan)} do this? You are asked once, and again when it changes."))
-    if found.authority.foreign:
-        say(one_line(f"  You are asked about all of it, since it {found.authority.foreign}."))
-    for title, sentences in authority_sections(found.authority, is_complete=plan.is_complete).items():
+    if record.authority.foreign:
+        say(one_line(f"  You are asked about all of it, since it {record.authority.foreign}."))
+    for title, sentences in authority_sections(record.authority, is_complete=plan.is_complete).items():
         for line in [title, *(f"  {sentence}" for sentence in sentences)]:
             say(one_line(f"  {line}"))
-    for line in python_lines(found):
+    for line in python_lines(record):
         say(one_line(f"  {line}"))
     keyboard.discard_typed()
     while (typed := keyboard.read_line("  [y/N] ")) is not None:

@@ -49,7 +49,7 @@ class Change:
 TAKES_S = 5.0
 
 
-def answered_elsewhere(run: str, place: StorePlace, change: Change, known: dict[str, Any], flags: RunFlags) -> bool:
+def answered_elsewhere(run: str, place: StorePlace, change: Change, document: dict[str, Any], flags: RunFlags) -> bool:
     """Give an answer to the process that waits for it; return whether there is one.
 
     Raises:
@@ -79,9 +79,9 @@ def answered_elsewhere(run: str, place: StorePlace, change: Change, known: dict[
         if not flags.quiet:
             say_answer(question, answer)
             say("  the process that works on the run has it, and goes on")
-        known |= {"run": journal.run_id, "status": "running"}
+        document |= {"run": journal.run_id, "status": "running"}
     if flags.as_json:
-        print_json(known)
+        print_json(document)
     return True
 
 

@@ -96,7 +96,7 @@ def follow_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
     Raises:
         RunRecordError: The run has been deleted, or its journal cannot be read.
     """
-    follower, seen = Follower(store, run, full=full, as_json=as_json), store.state(run)
+    follower, state = Follower(store, run, full=full, as_json=as_json), store.state(run)
     while True:
         began = time.monotonic()
         try:
@@ -108,9 +108,9 @@ def follow_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
             if follower.has_looked or not _is_held(store, run):
                 raise
         time.sleep(max(LOOK_S, SHARE * (time.monotonic() - began)))
-        while (now := store.wait(seen, run, wait_s=WAIT_S)) == seen:
+        while (now := store.wait(state, run, wait_s=WAIT_S)) == state:
             pass
-        seen = now
+        state = now
 
 
 def _is_held(store: RunStore, run: str) -> bool:

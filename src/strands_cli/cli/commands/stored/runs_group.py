@@ -71,15 +71,15 @@ def show_run(
             fix=f"strands runs show {shlex.join([run, key])}",
         )
     with where.opened() as runs:
-        found = runs.find(run)
+        run_id = runs.find(run)
         if key is not None:
-            _show_effect(runs, found, key, as_json=as_json)
+            _show_effect(runs, run_id, key, as_json=as_json)
         elif follow:
             from strands_cli.cli.commands.stored.follow import follow_run
 
-            follow_run(runs, found, full=full, as_json=as_json)
+            follow_run(runs, run_id, full=full, as_json=as_json)
         else:
-            _show_run(runs, found, full=full, as_json=as_json)
+            _show_run(runs, run_id, full=full, as_json=as_json)
 
 
 def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
@@ -144,14 +144,19 @@ def _show_effect(store: RunStore, run: str, key: str, *, as_json: bool) -> None:
 # One file of a run as the cells of a table and as JSON.
 
 
-def artifact_cells(one: StoredArtifact) -> tuple[str, ...]:
+def artifact_cells(artifact: StoredArtifact) -> tuple[str, ...]:
     """Return the cells of a table: its path, its size, its digest, and where its text is."""
-    return one_line(one.path), str(one.size), one.digest, "in the store" if one.stored else "in the file only"
+    return (
+        one_line(artifact.path),
+        str(artifact.size),
+        artifact.digest,
+        "in the store" if artifact.stored else "in the file only",
+    )
 
 
-def artifact_document(one: StoredArtifact) -> dict[str, Any]:
+def artifact_document(artifact: StoredArtifact) -> dict[str, Any]:
     """Return it as JSON, without its text."""
-    return {"path": one.path, "size": one.size, "digest": one.digest, "stored": one.stored}
+    return {"path": artifact.path, "size": artifact.size, "digest": artifact.digest, "stored": artifact.stored}
 
 
 # The command `runs artifacts`: the files of a run, listed, printed, or written here from wherever the run was.
@@ -201,38 +206,42 @@ def fetch_artifacts(
         _list(artifacts, as_json=as_json)
 
 
-def _write(found: RunArtifacts, path: str | None, out: Path, *, force: bool, as_json: bool) -> None:
+def _write(artifacts: RunArtifacts, path: str | None, out: Path, *, force: bool, as_json: bool) -> None:
     from strands_cli.run_views.fetched_artifacts import write_artifacts
 
-    written = write_artifacts(found.chosen([path] if path is not None else []), out, force=force)
+    written = write_artifacts(artifacts.chosen([path] if path is not None else []), out, force=force)
     if as_json:
-        print_json({"run": found.run_id, "written": written})
+        print_json({"run": artifacts.run_id, "written": written})
         return
-    for one in written:
-        say(one_line(f"wrote {one['path']} ({one['size']} bytes)"))
+    for entry in written:
+        say(one_line(f"wrote {entry['path']} ({entry['size']} bytes)"))
 
 
-def _print(found: RunArtifacts, path: str, *, as_json: bool) -> None:
-    (chosen,) = found.chosen([path])
+def _print(artifacts: RunArtifacts, path: str, *, as_json: bool) -> None:
+    (chosen,) = artifacts.chosen([path])
     if as_json:
-        print_json({"run": found.run_id, **artifact_document(chosen), "text": chosen.read()})
+        print_json({"run": artifacts.run_id, **artifact_document(chosen), "text": chosen.read()})
     else:
         print_response(chosen.read(), is_file=True)
 
 
-def _list(found: RunArtifacts, *, as_json: bool) -> None:
+def _list(artifacts: RunArtifacts, *, as_json: bool) -> None:
     if as_json:
-        place = None if found.worked_on is None else dataclasses.asdict(found.worked_on)
+        worked_on = None if artifacts.worked_on is None else dataclasses.asdict(artifacts.worked_on)
         print_json(
-            {"run": found.run_id, "worked_on": place, "artifacts": [artifact_document(file) for file in found.files]}
+            {
+                "run": artifacts.run_id,
+                "worked_on": worked_on,
+                "artifacts": [artifact_document(file) for file in artifacts.files],
+            }
         )
         return
-    if not found.files:
-        say(f"the workflow of the run {found.run_id} has no artifacts")
+    if not artifacts.files:
+        say(f"the workflow of the run {artifacts.run_id} has no artifacts")
         return
-    print_result("\n".join(table([("PATH", "BYTES", "SHA-256", "TEXT"), *map(artifact_cells, found.files)])))
-    if found.worked_on is not None:
-        say(one_line(f"written on {found.worked_on.words}"))
+    print_result("\n".join(table([("PATH", "BYTES", "SHA-256", "TEXT"), *map(artifact_cells, artifacts.files)])))
+    if artifacts.worked_on is not None:
+        say(one_line(f"written on {artifacts.worked_on.words}"))
 
 
 # The inputs of listed runs, short, by which a person tells runs of one workflow apart.
@@ -433,12 +442,12 @@ def _delete(store: RunStore, run: str) -> str:
         RunRecordError: A process works on it or on a part, so that not all of it is deleted.
     """
     try:
-        found = store.read(run)
+        stored_run = store.read(run)
     except RunRecordError:  # an unreadable run is deleted too
         store.delete(run)
         return ""
-    if found.command is None:
-        if found.status in UNSTARTED:  # or it would count as waiting when it is gone
+    if stored_run.command is None:
+        if stored_run.status in UNSTARTED:  # or it would count as waiting when it is gone
             _leave_owner(store, run)
         store.delete(run)
         return ""
@@ -470,10 +479,10 @@ def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], 
     """Return the runs of these statuses, the ids of all whole runs, and problems of journals."""
     from strands_cli.engine.journal.journal_rows import without_parts
 
-    known = get_args(RunStatus)
+    known_statuses = get_args(RunStatus)
     for status in statuses:
-        if status not in known:
-            fix = suggest(status, known, f"there are: {', '.join(known)}")
+        if status not in known_statuses:
+            fix = suggest(status, known_statuses, f"there are: {', '.join(known_statuses)}")
             raise UsageError(f"there is no status '{status}'", fix=fix)
     runs, problems = store.runs()
     chosen = [run for run in runs if not statuses or run.status in statuses]
