@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 
 def digest_in(folder: Folder) -> str:
-    digest = record_digest(NAME, discover_catalog([str(folder.site)]).seen)
+    digest = record_digest(NAME, discover_catalog([str(folder.site)]).scan)
     assert digest is not None
     return digest
 

@@ -42,18 +42,18 @@ def environ(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def stored(site: Path, environ: dict[str, str]) -> Path:
     """Return the file with what was verified of the installed distribution."""
-    digest = record_digest(NAME, discover_catalog([str(site)]).seen)
+    digest = record_digest(NAME, discover_catalog([str(site)]).scan)
     assert digest is not None
     write_published(digest, published(), environ)
     return next(Path(environ["XDG_DATA_HOME"]).rglob("*.json"))
 
 
 def found(site: Path, environ: dict[str, str]) -> Publisher | None:
-    return publisher_of(NAME, discover_catalog([str(site)]).seen, environ)
+    return publisher_of(NAME, discover_catalog([str(site)]).scan, environ)
 
 
 def test_what_was_verified_is_found_again(site: Path, environ: dict[str, str], stored: Path) -> None:
-    assert read_published(NAME, discover_catalog([str(site)]).seen, environ) == published()
+    assert read_published(NAME, discover_catalog([str(site)]).scan, environ) == published()
 
 
 def test_nothing_is_known_of_what_was_not_verified(site: Path, environ: dict[str, str]) -> None:
