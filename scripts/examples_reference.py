@@ -9,6 +9,8 @@ from pathlib import Path
 
 CLONE = Path(__file__).resolve().parent.parent
 EXAMPLES = CLONE / "examples"
+# So many words say what an example shows.
+ENOUGH = 4
 TITLES = {"": "To begin with", "atomic": "Agents in files of their own", "mcp": "MCP servers"}
 
 INTRODUCTION = """# Examples
@@ -51,7 +53,7 @@ def group_of(name: str) -> str:
 
 
 def shows(path: Path) -> str:
-    """Return the first sentence of the comment that a file begins with.
+    """Return the first sentence of the comment that a file begins with, or its first part if that has enough words.
 
     Raises:
         SystemExit: it begins with no comment.
@@ -59,7 +61,9 @@ def shows(path: Path) -> str:
     text = " ".join(comment(path))
     if not text:
         raise SystemExit(f"{path.relative_to(CLONE)}: the first line must be a comment that says what it shows")
-    return re.split(r"(?<=\.)\s", text)[0].removesuffix(":").rstrip(".") + "."
+    sentence = re.split(r"(?<=\.)\s", text)[0]
+    part = re.split(r"[:;]\s", sentence)[0]
+    return (part if len(part.split()) >= ENOUGH else sentence).rstrip(".:") + "."
 
 
 def comment(path: Path) -> Iterator[str]:
