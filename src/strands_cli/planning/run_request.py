@@ -256,7 +256,7 @@ class RunRequest:
         None,
         "--host",
         heading=MODEL,
-        help="Address of the model's server for all agents.",
+        help="Address of the model's server.",
         metavar="URL",
         is_stored=True,
     )
@@ -264,7 +264,7 @@ class RunRequest:
         None,
         "--max-tokens",
         heading=MODEL,
-        help="Maximum length of an answer in tokens, for all agents.",
+        help="Most tokens of an answer, for all agents.",
         metavar="N",
         least=1,
         is_stored=True,
@@ -365,7 +365,7 @@ class RunRequest:
         False,
         "--trace-hooks",
         heading=HOOKS,
-        help="Print each call of a hook to stderr, with its duration.",
+        help="Print each call of a hook to stderr.",
         again=True,
         in_python=False,
     )

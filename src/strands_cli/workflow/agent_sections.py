@@ -83,9 +83,7 @@ class Compaction(FormatModel):
         default=None, ge=1, description="Summarise when the conversation is longer than this."
     )
     summary_ratio: float = Field(default=0.35, gt=0, lt=1, description="Share of the messages that is summarised.")
-    preserve_recent_messages: int = Field(
-        default=12, ge=0, description="How many of the latest messages stay as they are."
-    )
+    preserve_recent_messages: int = Field(default=12, ge=0, description="Latest messages that stay as they are.")
     summarization_model: str | None = Field(
         default=None, description="Model that summarises; the agent's own if not given."
     )
@@ -95,14 +93,14 @@ class Notes(FormatModel):
     """A file in which agents keep notes across steps."""
 
     file: str = Field(min_length=1, description="Path of the notes, relative to the working directory.")
-    include_last: int = Field(default=12, ge=0, description="How many of the latest notes an agent sees.")
+    include_last: int = Field(default=12, ge=0, description="Latest notes that an agent sees.")
     format: Literal["markdown", "json"] = Field(default="markdown", description="How the notes are written.")
 
 
 class Window(FormatModel):
     """How much of a long conversation is sent; older messages are omitted."""
 
-    max_messages: int = Field(ge=3, description="Most messages of one request, the step's own input included.")
+    max_messages: int = Field(ge=3, description="Most messages of one request, its input included.")
 
 
 class Retrieval(FormatModel):
@@ -112,7 +110,7 @@ class Retrieval(FormatModel):
     mcp_servers: tuple[str, ...] = Field(default=(), description="MCP servers every agent gets for retrieval, by id.")
     replaces_tools: bool = Field(
         default=False,
-        description="Whether agents without `tools` have `jit_tools` in place of `tools.python`, rather than both.",
+        description="Whether agents without `tools` have `jit_tools` in place of `tools.python`.",
     )
 
 
@@ -123,12 +121,12 @@ class ContextPolicy(FormatModel):
     window: Window | None = Field(default=None, description="Only the latest messages of long conversations.")
     notes: Notes | None = Field(default=None, description="Notes across steps.")
     retrieval: Retrieval | None = Field(default=None, description="Context fetched on demand.")
-    memory: Memory = Field(default="step", description="What agents remember that name no `memory` of their own.")
+    memory: Memory = Field(default="step", description="The `memory` of agents that name none.")
     prompt_end: str | None = Field(
-        default=None, description="Text that ends each system prompt (a template, which has the name `agent`)."
+        default=None, description="End of each system prompt (a template with the name `agent`)."
     )
     skills_in_prompts: bool = Field(
-        default=False, description="Whether system prompts list the skills too, rather than only the tool `Skill`."
+        default=False, description="Whether system prompts list the skills too, not only the tool `Skill`."
     )
 
 
@@ -139,12 +137,8 @@ class Skill(FormatModel):
     path: str = Field(
         min_length=1, description="The folder, relative to the workflow and inside its project; or `package:DIST/NAME`."
     )
-    description: str | None = Field(
-        default=None, description="When to use the skill; default: the description in the front matter of its SKILL.md."
-    )
-    preload_metadata: bool = Field(
-        default=True, description="Whether agents see the description before they load the skill."
-    )
+    description: str | None = Field(default=None, description="When to use the skill; default: that of its SKILL.md.")
+    preload_metadata: bool = Field(default=True, description="Whether agents see the description before.")
 
 
 class Inference(FormatModel):

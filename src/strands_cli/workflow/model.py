@@ -59,7 +59,7 @@ class WorkflowSpec(FormatModel):
     )
     name: str = Field(min_length=1, description="Name of the workflow.")
     description: str | None = Field(default=None, description="What the workflow does.")
-    tags: tuple[str, ...] = Field(default=(), description="Words by which the workflow can be found.")
+    tags: tuple[str, ...] = Field(default=(), description="Words for a search.")
     metadata: Metadata = Field(
         default_factory=Metadata.model_construct, description="Title and labels, for people and catalogues."
     )

@@ -193,22 +193,20 @@ class Budgets(FormatModel):
     """Limits of one run; at a limit the run stops with exit code 20 and keeps its partial results."""
 
     max_steps: int | None = Field(default=None, ge=1, description="Most steps the run may execute.")
-    max_tokens: int | None = Field(
-        default=None, ge=1, description="Most tokens, input and output of all model calls together."
-    )
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens, input and output together.")
     max_model_calls: int | None = Field(default=None, ge=1, description="Most model calls.")
     max_tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls.")
     max_cost_usd: float | None = Field(
         default=None, gt=0, description="Most money, in US dollars; the model must have a price."
     )
-    max_duration_s: float | None = Field(default=None, gt=0, description="Longest wall-clock time, in seconds.")
+    max_duration_s: float | None = Field(default=None, gt=0, description="Longest time, in seconds.")
     warn_threshold: float = Field(default=0.8, gt=0, le=1, description="Share of a limit at which a warning is given.")
 
 
 class FailurePolicy(FormatModel):
     """How often, and after which waits, a failed model call is tried again."""
 
-    retries: int = Field(default=2, ge=0, description="How many times a failed call is tried again.")
+    retries: int = Field(default=2, ge=0, description="How often a failed call is repeated.")
     backoff: Literal["constant", "exponential", "jittered"] = Field(
         default="exponential", description="How waits grow."
     )
@@ -217,7 +215,7 @@ class FailurePolicy(FormatModel):
 
 
 class Runtime(FormatModel):
-    """Which model the agents use by default, and the limits of the run.
+    """The default model, and the limits of the run.
 
     `provider`, `model_id`, `region` and `host` may contain `${NAME}` and `${NAME:-default}`: environment variables.
     """
@@ -236,7 +234,7 @@ class Runtime(FormatModel):
     options: Mapping[str, Any] = Field(
         default_factory=dict, description="Further options of the provider, by its names."
     )
-    max_parallel: int = Field(default=5, ge=1, description="How many steps may run at the same time.")
+    max_parallel: int = Field(default=5, ge=1, description="Most steps at the same time.")
     budgets: Budgets = Field(default_factory=Budgets.model_construct, description="Limits of one run.")
     failure_policy: FailurePolicy = Field(
         default_factory=FailurePolicy.model_construct, description="Retries of model calls."
@@ -249,9 +247,7 @@ class Runtime(FormatModel):
 class InputSpec(FormatModel):
     """One input variable; `string` alone means `{type: string}`; other types likewise."""
 
-    type: TypeWord = Field(
-        default="string", description="The type to which values are converted; if not given, that of the default."
-    )
+    type: TypeWord = Field(default="string", description="The type of values; if not given, that of the default.")
     description: str | None = Field(default=None, description="What to give; shown when a value is asked for.")
     default: Any = Field(default=None, description="The value used when none is given.")
     enum: tuple[Any, ...] | None = Field(default=None, min_length=1, description="The only values allowed.")
@@ -306,14 +302,12 @@ class Inputs(FormatModel):
     )
     keep_texts: bool = Field(
         default=False,
-        description="Whether what is given as text prints as that text and is equal to it, whatever its type.",
+        description="Whether a value given as text prints as that text, whatever its type.",
     )
     absent: Literal["none", "undefined"] = Field(
-        default="none", description="What an optional variable is that has no value and no default."
+        default="none", description="An optional variable without value and default."
     )
-    allow_undeclared: bool = Field(
-        default=False, description="Whether values for names that are not declared are accepted, with a warning."
-    )
+    allow_undeclared: bool = Field(default=False, description="Whether undeclared names are accepted, with a warning.")
 
     def declared(self) -> dict[str, InputSpec]:
         """Return required and optional inputs by name."""
@@ -349,7 +343,7 @@ def _known_source(name: str) -> str:
 class Secret(FormatModel):
     """A reference to a secret; its value is removed from prompts, traces, the journal and errors."""
 
-    key: str = Field(min_length=1, description="Name of the secret at its source, for example an environment variable.")
+    key: str = Field(min_length=1, description="Name of the secret at its source.")
     name: str | None = Field(default=None, description="Name under which tools ask for it; `key` if not given.")
     source: Annotated[str, AfterValidator(_known_source)] = Field(
         default="env",
@@ -364,11 +358,11 @@ class Env(FormatModel):
 
     secrets: tuple[Secret, ...] = Field(default=(), description="Secrets the run may resolve.")
     mounts: Mapping[str, str] = Field(
-        default_factory=dict, description="Directories the file tools may use besides the working directory, by name."
+        default_factory=dict, description="Directories of the file tools besides the working directory, by name."
     )
     take_variables: bool = Field(
         default=False,
-        description="Whether a tool that needs a secret which `secrets` does not name gets the variable of its name.",
+        description="Whether a tool gets the variable of a secret that `secrets` does not name.",
     )
 
 
@@ -392,7 +386,7 @@ class Redact(FormatModel):
     pii: bool = Field(default=False, description="Replace personal data by its kind: mail addresses, card numbers.")
     custom_patterns: tuple[str, ...] = Field(
         default=(),
-        description="Replace the matches of these regular expressions; a text that takes one too long is left out.",
+        description="Replace matches of these regular expressions; a text that takes too long is left out.",
     )
 
 
@@ -409,10 +403,10 @@ class Rendering(FormatModel):
     completed: str = Field(
         default="completed",
         min_length=1,
-        description="The word for the status of what is done; `completed` is equal to it.",
+        description="The word for the status `completed`, which is equal to it.",
     )
     control_characters: Literal["keep", "remove"] = Field(
-        default="keep", description="Whether control characters other than tabs and line ends stay in rendered texts."
+        default="keep", description="Control characters of rendered texts, other than tabs and line ends."
     )
 
 
@@ -429,12 +423,10 @@ class Outputs(FormatModel):
     artifacts: tuple[Artifact, ...] = Field(default=(), description="Files written at the end of the run.")
     plain_paths: bool = Field(
         default=False,
-        description="Whether other characters than letters, digits, `_`, `.` and `-` in a path become one `_`, and"
-        " none is at its ends.",
+        description="Whether other characters than letters, digits, `_`, `.` and `-` in a path become one `_`, "
+        "none at its ends.",
     )
-    overwrite: bool = Field(
-        default=False, description="Whether artifacts replace files of their names that are there already."
-    )
+    overwrite: bool = Field(default=False, description="Whether artifacts replace files.")
 
 
 class Guardrails(FormatModel):
@@ -446,7 +438,7 @@ class Guardrails(FormatModel):
         default=False, description="Refuse tools that reach the network, or do not say that they do not."
     )
     pii_redaction: bool = Field(
-        default=False, description="Remove personal data from what models see and from what a run stores and shows."
+        default=False, description="Remove personal data from what models see and a run stores and shows."
     )
     allow_tools: tuple[str, ...] | None = Field(default=None, description="The only tools that may be called.")
 

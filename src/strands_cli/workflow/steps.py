@@ -85,12 +85,10 @@ class McpServer(FormatModel):
     )
     allow_private: tuple[str, ...] = Field(
         default=(),
-        description="Networks with a port, such as `10.1.0.0/16:443`, in which the name of `url` or `proxy` may lie.",
+        description="Networks with a port, such as `10.1.0.0/16:443`, in which `url` or `proxy` may lie.",
     )
     prefix: str | None = Field(default=None, description="Prefix of the names of the server's tools.")
-    startup_timeout: float = Field(
-        default=30, gt=0, le=600, description="Seconds in which the server must have started and listed its tools."
-    )
+    startup_timeout: float = Field(default=30, gt=0, le=600, description="Seconds for the start and the list of tools.")
     tools: McpTools = Field(default_factory=McpTools.model_construct, description="Which of its tools agents get.")
 
 
@@ -155,7 +153,7 @@ class CompositeStep(FormatModel):
     save_as: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        description="Name under which later templates see the result.",
+        description="Name of the result in later templates.",
     )
 
 
@@ -181,7 +179,7 @@ class Tools(FormatModel):
     mcp: tuple[McpServer, ...] = Field(default=(), description="MCP servers.")
     mcp_folder: Literal["workflow", "working"] = Field(
         default="workflow",
-        description="Where the programs of MCP servers run: in the folder of the file, or in the working directory.",
+        description="Where programs of MCP servers run: in the folder of the file, or in the working directory.",
     )
     http_executors: tuple[HttpExecutor, ...] = Field(default=(), description="HTTP services as tools.")
     composite: tuple[CompositeTool, ...] = Field(default=(), description="Tools made of other tools.")
@@ -200,11 +198,9 @@ class AgentStep(FormatModel):
         default=None, description="The message to the agent (a template); its prompt if not given."
     )
     vars: Mapping[str, Any] = Field(
-        default_factory=dict, description="Extra names for this step's templates; strings in it are templates."
+        default_factory=dict, description="Extra names for this step's templates; strings are templates."
     )
-    tool_overrides: tuple[ToolEntry, ...] | None = Field(
-        default=None, description="The agent's tools in this step, instead of its own list."
-    )
+    tool_overrides: tuple[ToolEntry, ...] | None = Field(default=None, description="The agent's tools in this step.")
 
 
 class GateValidation(FormatModel):
@@ -223,7 +219,7 @@ class GateStep(FormatModel):
     )
     default: str | None = Field(default=None, description="The answer if the person gives none, or the time is over.")
     timeout_seconds: float | None = Field(
-        default=None, ge=0, description="How long to wait before `default` is taken; 0 and nothing: without a limit."
+        default=None, ge=0, description="How long to wait before `default` is taken; 0: without a limit."
     )
     validation: GateValidation | None = Field(default=None, description="What the answer must look like.")
 
@@ -241,10 +237,10 @@ class CallStep(FormatModel):
     tool: str = Field(min_length=1, description="The tool's name, for example `native:file_read`.")
     input: Mapping[str, Any] = Field(
         default_factory=dict,
-        description="The tool's input; strings in it are templates, and a lone `{{ expression }}` keeps its type.",
+        description="The tool's input; strings are templates, and a lone `{{ expression }}` keeps its type.",
     )
     on_error: Literal["stop", "continue"] = Field(
-        default="stop", description="Whether the step fails if its tool reports an error, or passes the error on."
+        default="stop", description="An error of the tool fails the step, or is its result."
     )
 
     @property

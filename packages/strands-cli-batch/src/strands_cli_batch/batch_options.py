@@ -79,7 +79,7 @@ class RowChoices:
     ] = None
     order: Annotated[
         ResultOrder | None,
-        typer.Option("--order", help="Results in the order of the rows (the default), or as rows are done."),
+        typer.Option("--order", help="Order of the results: `rows` (the default), or as they are `done`."),
     ] = None
     concurrency: Annotated[
         int | None,
@@ -88,7 +88,7 @@ class RowChoices:
     rate: Annotated[str | None, typer.Option("--rate", metavar="N/s|m|h", help="How many rows may begin: 60/m.")] = None
     limit: Annotated[
         list[str],
-        typer.Option("--limit", metavar="PROVIDER=N|N/m", help="Requests to a provider: so many at a time, or 30/m."),
+        typer.Option("--limit", metavar="PROVIDER=N|N/m", help="Requests to a provider: at a time, or 30/m."),
     ] = field(default_factory=list)
     budget: Annotated[
         list[str],
@@ -147,7 +147,7 @@ class CutOffRows:
     """The decisions on cut-off calls, in all rows: by the tool."""
 
     HEADING: ClassVar[str] = "Batch"
-    redo: Annotated[list[str], _of_tool("--redo", "Make the calls of a tool that were cut off again.")] = field(
+    redo: Annotated[list[str], _of_tool("--redo", "Repeat the calls of a tool that were cut off.")] = field(
         default_factory=list
     )
     skip: Annotated[list[str], _of_tool("--skip", "Do not make them again; see --result.")] = field(

@@ -30,18 +30,14 @@ class NewBatch:
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Name of the batch; else that of the workflow.")
     ] = None
-    again: Annotated[
-        bool, typer.Option("--again", help="Run all rows once more, as a new batch whose name has a number.")
-    ] = False
+    again: Annotated[bool, typer.Option("--again", help="Run all rows once more, as a new batch.")] = False
     format: Annotated[
-        RowsFormat | None, typer.Option("--format", help="Format of ROWS, if the suffix of the file does not say it.")
+        RowsFormat | None, typer.Option("--format", help="Format of ROWS, if its suffix does not say it.")
     ] = None
     ignored: Annotated[
         list[str], typer.Option("--ignore", metavar="COLUMN", help="A column that is not an input; may be repeated.")
     ] = field(default_factory=list)
-    skip_bad_rows: Annotated[
-        bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be used, and run the others.")
-    ] = False
+    skip_bad_rows: Annotated[bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be used.")] = False
 
 
 @with_run_options(without=("record",))

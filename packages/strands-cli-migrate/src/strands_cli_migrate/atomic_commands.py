@@ -147,7 +147,7 @@ def _schema_line(schema: Any) -> str:
 
 def validate(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files with one agent each.")],
-    output: Annotated[Format, typer.Option("--format", help="How findings are written.")] = "text",
+    output: Annotated[Format, typer.Option("--format", help="Format of the findings.")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> int:
     """Check agent files: structure, templates, schemas, and whether their tests fit their contract.

@@ -56,7 +56,7 @@ class WorkerOptions:
     ] = "30s"
     workspace: Annotated[
         Path | None,
-        typer.Option("--workspace", metavar="DIR", help="The folder that runs work in; by default each has a new one."),
+        typer.Option("--workspace", metavar="DIR", help="The folder of the runs; by default each has a new one."),
     ] = None
     health_file: Annotated[
         Path | None,
@@ -65,11 +65,11 @@ class WorkerOptions:
 
     connect_timeout: Annotated[
         str,
-        typer.Option("--connect-timeout", metavar="AGE", help="How long the store may be unreachable until it ends."),
+        typer.Option("--connect-timeout", metavar="AGE", help="End when the store is unreachable for so long."),
     ] = "5m"
     frozen_after: Annotated[
         str,
-        typer.Option("--frozen-after", metavar="AGE", help="After how long without a sign others take its runs over."),
+        typer.Option("--frozen-after", metavar="AGE", help="Others take its runs over after so long without a sign."),
     ] = "2m"
     no_yes: Annotated[
         bool, typer.Option("--no-yes", help="Ignore approvals that runs were submitted with (--yes, --allow).")
@@ -106,7 +106,8 @@ class WorkerLog(ShownFlags):
 
     HEADING = ""
     log: Annotated[
-        Literal["text", "json"], typer.Option("--log", help="Format of stderr: text, or json, one object a line.")
+        Literal["text", "json"],
+        typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line."),
     ] = "text"
 
 
@@ -116,7 +117,7 @@ def worker(
     how: WorkerOptions,
     chosen: Chosen,
     dev: Annotated[
-        bool, typer.Option("--dev", help="Work with a Postgres that starts here, to try it; it ends with its workers.")
+        bool, typer.Option("--dev", help="Try it with a Postgres that starts here and ends with its workers.")
     ] = False,
     flags: WorkerLog,
 ) -> int:

@@ -52,7 +52,7 @@ AGENT = Annotated[
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 INDEX = Annotated[
     list[str] | None,
-    typer.Option("--index", metavar="URL|DIR", help="Look here, not in the configured indexes; 'pip' is that of pip."),
+    typer.Option("--index", metavar="URL|DIR", help="Look here, not in the configured indexes; 'pip': that of pip."),
 ]
 
 # Typer's types of the inputs, which no command line has in the type of their field.

@@ -40,7 +40,7 @@ def lock(
         str | None,
         typer.Argument(
             metavar="[SPEC]",
-            help="A workflow (a file, or DIST/NAME) or a folder; default: the current folder.",
+            help="A workflow or a folder; default: the current one.",
             autocompletion=completions.workflow_files,
         ),
     ] = None,
@@ -48,7 +48,7 @@ def lock(
     diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what differs.")] = False,
     update: Annotated[
         list[str] | None,
-        typer.Option("--update", metavar="NAME", help="Lock only this distribution or server again; may be repeated."),
+        typer.Option("--update", metavar="NAME", help="Lock only this distribution or server; may be repeated."),
     ] = None,
     mcp: Annotated[
         bool, typer.Option("--mcp", help="Start the MCP servers of the workflows, to lock their tools.")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ENABLE = Annotated[
     bool | None,
-    typer.Option("--enable/--no-enable", help="Switch its hooks on, or leave them off, without the question."),
+    typer.Option("--enable/--no-enable", help="Switch its hooks on, or not, without a question."),
 ]
 
 
@@ -410,7 +410,7 @@ def enable(
     name: Name,
     may: Annotated[
         Literal["allow"] | None,
-        typer.Option(help="What it may do beside restricting: allow, where only a tool itself asks."),
+        typer.Option(help="What it may do beside restricting: `allow`, where only a tool itself asks."),
     ] = None,
     required: Annotated[
         bool | None,

@@ -425,7 +425,7 @@ def show_tool(
     name: Annotated[
         str,
         typer.Argument(
-            help="A tool's name, 'db.query' for a part, 'native:files.*' for a family, or any reference.",
+            help="A tool: 'db.query' for a part, 'native:files.*' for a family, or any reference.",
             autocompletion=completions.tools,
         ),
     ],

@@ -81,7 +81,7 @@ steps:
 class Accept(FormatModel):
     """When a draft is good enough."""
 
-    min_score: float = Field(ge=0, le=100, description="Score from which a draft is accepted, 0 to 100.")
+    min_score: float = Field(ge=0, le=100, description="Score from which a draft is accepted.")
     max_iters: int = Field(default=3, ge=1, description="Most drafts, the first included.")
 
 
@@ -102,7 +102,7 @@ class EvaluatorConfig(FormatModel):
     )
     on_reject: Literal["fail", "accept"] = Field(
         default="fail",
-        description="What happens where no draft reaches `min_score`: the run fails, or the last draft is its result.",
+        description="Where no draft reaches `min_score`: the run fails, or the last draft is its result.",
     )
 
 

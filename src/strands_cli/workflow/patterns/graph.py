@@ -116,9 +116,7 @@ class GraphConfig(FormatModel):
     nodes: Named[Step] = Field(min_length=1, description="The nodes, by id.")
     edges: tuple[Edge, ...] = Field(default=(), description="The edges between nodes.")
     max_iterations: int = Field(default=10, ge=1, description="How often one node may run.")
-    all_nodes: bool = Field(
-        default=False, description="Whether `nodes` has each node from the start, also those that have not run."
-    )
+    all_nodes: bool = Field(default=False, description="Whether `nodes` has also nodes that have not run.")
 
     @functools.cached_property
     def followers(self) -> dict[str, list[str]]:

@@ -79,9 +79,7 @@ class OrchestratorLimits(FormatModel):
 
     max_workers: int | None = Field(default=None, ge=1, description="Most workers at the same time.")
     max_rounds: int | None = Field(default=None, ge=1, description="Most rounds.")
-    max_tasks: int | None = Field(
-        default=None, ge=1, description="Most tasks in all rounds; with more the run fails before it does any of them."
-    )
+    max_tasks: int | None = Field(default=None, ge=1, description="Most tasks in all rounds; with more the run fails.")
 
 
 class Orchestrator(AgentStep):
@@ -98,9 +96,7 @@ class WorkerTemplate(FormatModel):
     restricting: ClassVar[frozenset[str]] = frozenset({"tools"})
 
     agent: str = Field(min_length=1, description="Id of the agent that works on one task.")
-    tools: tuple[ToolEntry, ...] | None = Field(
-        default=None, description="The workers' tools, instead of the agent's own list."
-    )
+    tools: tuple[ToolEntry, ...] | None = Field(default=None, description="The workers' tools.")
 
 
 class OrchestratorConfig(FormatModel):

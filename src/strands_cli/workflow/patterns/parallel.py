@@ -76,7 +76,7 @@ class Branch(FormatModel):
     id: Identifier = Field(description="Name of the branch.")
     steps: tuple[Step, ...] = Field(min_length=1, description="The steps of the branch, in order.")
     on_error: Literal["stop", "continue"] = Field(
-        default="stop", description="Whether a failure of this branch stops the run, or only the branch."
+        default="stop", description="A failure stops the run, or only this branch."
     )
 
 

@@ -66,9 +66,7 @@ steps:
 class Router(AgentStep):
     """The agent that chooses a route; it answers `{"route": name}`."""
 
-    max_retries: int = Field(
-        default=2, ge=0, description="How often the router is called again after an invalid route."
-    )
+    max_retries: int = Field(default=2, ge=0, description="Further calls of the router after an invalid route.")
     review_router: GateStep | None = Field(default=None, description="A gate at which a person confirms the route.")
 
 

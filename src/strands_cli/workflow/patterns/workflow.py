@@ -75,7 +75,7 @@ steps:
 
 
 _ON_ERROR: Any = Field(
-    default="stop", description="Whether a failure of this task stops the run, or only the tasks that depend on it."
+    default="stop", description="A failure stops the run, or only the tasks that depend on this one."
 )
 
 

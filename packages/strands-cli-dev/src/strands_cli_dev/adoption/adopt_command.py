@@ -80,7 +80,7 @@ class AdoptOptions:
     take_all: Annotated[bool, typer.Option("--all", help="Adopt every tool that can be adopted.")] = False
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take all, or those adopted before.")] = False
     load: Annotated[
-        bool, typer.Option("--import", help="Import what the source does not show, in a limited child process.")
+        bool, typer.Option("--import", help="Import what the source does not show, in a child process.")
     ] = False
     project: PROJECT = False
     patch: Annotated[
@@ -110,7 +110,7 @@ def adopt(
         str | None,
         typer.Argument(
             metavar="[DIST]",
-            help="An installed distribution; without it the one that has the tool of --tool.",
+            help="A distribution; without it that of --tool.",
             autocompletion=_complete,
         ),
     ] = None,

@@ -40,11 +40,11 @@ FORCE = Annotated[bool, typer.Option("--force", help="Accept a distribution with
 WHAT = Annotated[str, typer.Argument(metavar="NAME|FILE", help="NAME, NAME==1.2, a wheel, or a project folder.")]
 INDEX = Annotated[
     list[str] | None,
-    typer.Option("--index", metavar="URL|DIR", help="Look here, not in the configured indexes; 'pip' is that of pip."),
+    typer.Option("--index", metavar="URL|DIR", help="Look here, not in the configured indexes; 'pip': that of pip."),
 ]
 ENABLE = Annotated[
     bool | None,
-    typer.Option("--enable/--no-enable", help="Switch its hooks on, or leave them off, without the question."),
+    typer.Option("--enable/--no-enable", help="Switch its hooks on, or not, without a question."),
 ]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 OURS = "strands-cli"

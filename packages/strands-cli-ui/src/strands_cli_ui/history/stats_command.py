@@ -41,7 +41,7 @@ _UNITS = {By.MODEL: "calls", By.TOOL: "calls", By.AGENT: "steps"}
 
 @with_run_options()
 def show_stats(
-    by: Annotated[By | None, typer.Option("--by", help="Show also a line for each of these.")] = None,
+    by: Annotated[By | None, typer.Option("--by", help="A line for each of these.")] = None,
     since: SINCE = None,
     where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,

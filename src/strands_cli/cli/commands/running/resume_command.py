@@ -29,7 +29,7 @@ KEY = Annotated[
     ),
 ]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
-HERE = typer.Option("--here", help="Continue a run that belongs to others, such as workers, in this terminal.")
+HERE = typer.Option("--here", help="Continue a run of others, such as workers, in this terminal.")
 
 
 def _of_cut_off(flag: str, text: str) -> Any:
@@ -61,7 +61,7 @@ class Given:
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Go on with the corrected workflow in this file; steps that are done must stay as they were.",
+            help="Go on with this corrected workflow; steps that are done must stay.",
             autocompletion=completions.workflow_files,
         ),
     ] = None

@@ -52,12 +52,8 @@ KEY = Annotated[
 def show_run(
     run: RUN,
     key: KEY = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Show every effect, what models were asked, and all answers.")
-    ] = False,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Print what a running run does, until it ends or waits.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show every effect, all requests and answers.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow a run until it ends or waits.")] = False,
     where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document; with --follow one a line.")] = False,
 ) -> None:
@@ -309,7 +305,7 @@ def list_runs(
         typer.Option(
             "--parts",
             metavar="RUN",
-            help="List the runs of which a run such as a batch consists.",
+            help="List the parts of a run such as a batch.",
             autocompletion=completions.wholes,
         ),
     ] = None,
