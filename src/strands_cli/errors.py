@@ -194,7 +194,7 @@ class StrandsCliError(Exception):
 
     @property
     def whole_message(self) -> str:
-        """The message, with the findings that are errors, for those who see nothing else of it."""
+        """The message, with the findings of severity error, for those who see nothing else of it."""
         return "; ".join([self.message, *(finding.message for finding in self.findings if finding.severity == "error")])
 
 

@@ -49,11 +49,11 @@ class InstalledTools:
 
     @property
     def owners(self) -> dict[str, str]:
-        """The names of tools, and of holders of several, each with a distribution that has it."""
+        """The names of tools, and of holders of several, each with its distribution."""
         return {record.name: record.distribution for record in self._machine.catalog.tools}
 
     def denials(self, records: Iterable[ToolRecord], source: str) -> dict[str, str]:
-        """Return the words of the rule that denies a tool, by its entry, for tools that are not in use yet.
+        """Return the words of the rule that denies a tool, by its entry, for unused tools.
 
         Args:
             records: The tools.

@@ -173,7 +173,7 @@ def _unmatched(pattern: str | None, response: str) -> list[str]:
 
 
 def _stripped(value: Any) -> Any:
-    # As the engine strips an answer: a block of YAML ends in a line end that is not meant.
+    # As the engine strips an answer: a block of YAML ends in an unmeant line end.
     return value.rstrip("\n") if isinstance(value, str) else value
 
 

@@ -144,7 +144,7 @@ def raise_limits(journal: StoredJournal, limits: Mapping[str, str]) -> None:
 
 # This machine may lack these: the one that works on the run must have them. Secrets do not travel.
 _OF_THE_OTHER = frozenset({MISSING_API_KEY, MISSING_EXTRA, MISSING_SECRET, MISSING_MOUNT, NO_EXPORTER, UNKNOWN_PRICE})
-# The facts of such a run that are those of its plan; its id, status and time are its own.
+# The facts of such a run that come from its plan; its id, status and time are its own.
 OF_THE_PLAN = (
     *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
     *("plan_digest", "packaged", "places", "variables", "secret_variables", "secret_files", "hides_personal_data"),

@@ -209,7 +209,7 @@ class PlannedRows:
 
         Args:
             inputs: Those of the row, in their types.
-            request: Names the directory of its artifacts, if that is its own.
+            request: Names the directory of its artifacts, if it has its own.
         """
         out_dir = None if request is None else request.out_dir
         return self.planner.plan({**self.plan.inputs, **inputs}, out_dir=out_dir)

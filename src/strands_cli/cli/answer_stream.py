@@ -58,7 +58,7 @@ class AnswerStream:
         print_response(piece, self._stdout)
 
     def end(self) -> View:
-        """End the line of an incomplete text, and let the view continue, which is returned."""
+        """End the line of an incomplete text, let the view continue, and return it."""
         if self._is_open:
             if not (self._text or "").endswith("\n"):
                 print_response("\n", self._stdout)

@@ -133,8 +133,7 @@ _STATUSES = {
 }
 _COLOUR_OF = {word: colour for colour, words in _STATUSES.items() for word in words.split("|")}
 _WORDS = "|".join(sorted(_COLOUR_OF, key=len, reverse=True))
-# The beginnings of our lines, each with the colour of its group `it`.
-# Compiled at the first use, which is on a terminal.
+# The beginnings of our lines, each with the colour of its group `it`. Compiled at the first use, on a terminal.
 _BEGINNINGS = [
     (r"(?P<it>(?:error(?:\[[a-z0-9-]+\])?|internal error):)", RED),
     (r"(?P<it>(?:warning(?:\[[a-z0-9-]+\])?|denied|failed|not accepted):)", YELLOW),

@@ -176,7 +176,7 @@ async def _run_to_end(run: Run, write_artifacts: WriteArtifacts, span: Traced) -
             if not run.budget.is_frozen:
                 ports.journal.put(**_end_facts(run, status, reason), exit_code=int(exit_code_of(error)))
         except RunRecordError as lost:
-            # The error that is raised says it; but one that is only cancelled work does not.
+            # The raised error says it; but one of cancelled work does not.
             reason = lost.message if isinstance(error, asyncio.CancelledError) else reason
         _report_end(run, span, status, reason, _failed_in(run))
         raise
@@ -282,7 +282,7 @@ def _failed_in(run: Run) -> FailedCalls:
     try:
         waiting = {row.key.removesuffix("/approval") for row in open_questions(run.ports.journal)}
         return failed_calls_of(row for row in run.ports.journal.rows("tool") if row.key not in waiting)
-    except RunRecordError:  # the error that is raised says it
+    except RunRecordError:  # the raised error says it
         return FailedCalls()
 
 

@@ -49,7 +49,7 @@ class Traced(Protocol):
     """The span of a run or of a step while it is open."""
 
     def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **attributes: Any) -> None:
-        """Write how it ended, without attributes that are None."""
+        """Write how it ended, without attributes of None."""
 
 
 class Tracing(Protocol):

@@ -304,7 +304,7 @@ class Run:
 
 
 def _agent_budgets(plan: Plan, ports: Ports, prefix: str) -> dict[str, Budget]:
-    """Return the budgets of the agents that have one, with the usage of earlier processes."""
+    """Return the agents' budgets, with the usage of earlier processes."""
     limits = {
         agent.id: Budgets(**agent.budgets.model_dump())
         for agent in plan.agents.values()

@@ -117,7 +117,7 @@ class StandaloneRun:
         self.emit(RunWarning(self.clock.now(), message))
 
     def effect(self, spec: EffectSpec) -> Effect:
-        """Open an effect in a journal that is forgotten afterwards."""
+        """Open an effect in a journal, forgotten afterwards."""
         return Effect(self.journal, self.clock, spec)
 
     def count_step(self) -> None:

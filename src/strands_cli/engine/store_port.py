@@ -120,8 +120,8 @@ class RunStore(Protocol):
         """Yield the journals of many runs to read them, in this order, as `open` does; or why one cannot be opened.
 
         A journal is to be closed before the next one is asked for, and may have the content of a moment ago: the runs
-        after it may have been read with it. A store that is asked over a network asks once for many runs, of which it
-        keeps a limited part in memory. One without this method is read run by run: call `stored_runs.journals_of`.
+        after it may have been read with it. A store over a network asks once for many runs, of which it keeps a limited
+        part in memory. One without this method is read run by run: call `stored_runs.journals_of`.
 
         Raises:
             RunRecordError: The store cannot be reached or refuses.

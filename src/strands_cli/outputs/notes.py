@@ -76,11 +76,7 @@ class NotesFile:
 
 
 def _append_whole(path: Path, encoded: bytes) -> None:
-    """Append by one unbuffered write, so that other runs can append to the same file; no part is left on a full disk.
-
-    Raises:
-        OSError: It does not fit.
-    """
+    """Append by one unbuffered write, so that other runs can append too; no part is left on a full disk."""
     with path.open("ab", buffering=0) as stream:
         written = stream.write(encoded)
         if written < len(encoded):

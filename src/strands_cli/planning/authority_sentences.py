@@ -28,7 +28,7 @@ _VERBS = {
     "address": "It sends to {}",
     "sending": "It may send private data away: {}",
 }
-# A command line is shown whole where that is possible: the end of it may matter most.
+# A command line is shown whole where possible: the end of it may matter most.
 _TEXT = 2000
 
 

@@ -62,11 +62,7 @@ def python_places(plan: Plan) -> Iterator[str]:
 
 
 def _place_of(tool: PythonTool, folders: Sequence[str]) -> str | None:
-    """Return the package or module of custom Python, found by its first name.
-
-    Args:
-        folders: Where it is searched for after `sys.path`.
-    """
+    """Return the package or module of custom Python, found by its first name."""
     from importlib.machinery import PathFinder
 
     from strands_cli.catalog.distributions.scan import search_path

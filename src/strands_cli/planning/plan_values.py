@@ -387,7 +387,7 @@ def with_parts(
     """Yield tools, each followed by those that it is made of, however deep.
 
     Args:
-        of_others: Whether to go on into the workflows among them, which have tools of their own.
+        of_others: Whether to go on into the workflows among them, with tools of their own.
         seen: The definitions that the walk has entered, by identity.
     """
     seen = set() if seen is None else seen

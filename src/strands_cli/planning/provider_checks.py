@@ -143,7 +143,7 @@ def unknown_provider(name: str, provider_names: Collection[str], locate: Locate)
 
 
 def check_extra(provider: Provider, locate: Locate = lambda _field: None) -> Iterator[Finding]:
-    """Yield a finding for a provider's client that is missing, or in a version that the SDK does not admit."""
+    """Yield a finding for a provider's client, missing or in a version that the SDK does not admit."""
     extra = f"'{provider.distribution}[{provider.extra}]'" if provider.extra else provider.distribution
     fix = f"pip install {extra}"
     missing = [module for module in provider.modules if not _importable(module)]
@@ -211,7 +211,7 @@ def _importable(module: str) -> bool:
 def _check_fields(
     provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
 ) -> Iterator[Finding]:
-    """Yield a finding for each setting that is absent, written twice, out of range, or without effect."""
+    """Yield a finding for each absent setting, and one written twice, out of range, or without effect."""
     for name in SETTING_FIELDS:
         value, path = getattr(settings, name), place_of(provider, name, settings, environ)
         if value is None:
@@ -325,7 +325,7 @@ def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> 
 def _check_key(
     provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
 ) -> Iterator[Finding]:
-    """Yield a finding for a key that is absent, written in the file, or sent to another service."""
+    """Yield a finding for an absent key, and one written in the file, or sent to another service."""
     for path in (provider.key_place, ("api_key",), ("client_args", "auth_token")):
         if path is not None and (value := value_at(settings.options, path)):
             if "${" in str(value):  # names a secret, or is reported as a name of none

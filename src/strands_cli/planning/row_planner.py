@@ -210,7 +210,7 @@ def resolve_inputs(
     Args:
         inputs: The declarations of the workflow; defaults and `values` count where nothing was given.
         texts: Texts to be converted to the declared types (`--var`).
-        values: Values that have types already; texts have precedence.
+        values: Values with types; texts have precedence.
         is_read: Returns whether a template reads a name of the inputs: an undeclared value that none reads is an error.
             None makes a warning of each.
     """
@@ -313,7 +313,7 @@ class Resolved:
     """A workflow resolved from the start, with the parts that its rows need.
 
     Attributes:
-        of_inputs: Those of its findings that are about its inputs; they come first.
+        of_inputs: Its findings about its inputs; they come first.
         digest_rest: See `digest_of_plan`.
     """
 

@@ -186,7 +186,7 @@ class RunRequest:
         variables: Inputs as text, coerced to their declared types.
         values: Inputs with types, from files and programs.
         out_dir: The directory of artifacts.
-        force: Whether files that exist are overwritten.
+        force: Whether existing files are overwritten.
         provider: The model provider of all agents.
         model: The model of all agents.
         host: The base URL of the server of all models.
@@ -208,7 +208,7 @@ class RunRequest:
         hooks: Distributions of further hook plugins.
         context: Values of a program for the tools of the run; they are not stored.
         beside: The directory that relative paths start from: the working directory before any tool could change it.
-        as_written: Whether templates stay unrendered, to look at a workflow that has not been reviewed.
+        as_written: Whether templates stay unrendered, to look at an unreviewed workflow.
         tell: Takes a line for the person, from any thread.
     """
 

@@ -156,7 +156,7 @@ def plan_folder(
     Args:
         folder: Its `*.yaml`, `*.yml` and `*.json` are read, those of its folders are not.
         machine: This machine; its policy files are left out.
-        named: A file that has to be a workflow, with any suffix.
+        named: A file to read as a workflow, with any suffix.
         packaged: Workflows of installed distributions, as `DIST/NAME`.
         may_be_empty: Whether a folder without a workflow is an empty result, not an error.
 
@@ -191,11 +191,7 @@ def plan_folder(
 
 
 def _packaged(name: str) -> tuple[Document, FileSnapshot]:
-    """Return a workflow of an installed distribution.
-
-    Raises:
-        UsageError: There is none of this name.
-    """
+    """Return a workflow of an installed distribution."""
     source, snapshot = located(name)
     return read_document(source), snapshot or NO_SNAPSHOT
 

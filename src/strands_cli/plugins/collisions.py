@@ -45,7 +45,7 @@ class Unpacked:
         tree: The folder.
         dist_info: Its `*.dist-info` there.
         scripts: Names of its files for the folder of programs, besides those of its entry points.
-        elsewhere: The targets of its files that are neither importable nor programs (the schemes `data` and `headers`).
+        elsewhere: The targets of its other files than modules and programs (the schemes `data` and `headers`).
         is_mixed: Whether an installer has put files of every scheme into the folder, as uv does.
     """
 
@@ -61,7 +61,7 @@ def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: C
     """Return a finding for each file, program or package of others that the distribution would replace or hide.
 
     Args:
-        data_places: The targets of its files that are neither importable nor programs.
+        data_places: The targets of its other files than modules and programs.
     """
     site = sysconfig.get_path("purelib")
     recorded = _recorded_paths(installed.scan.records.get(unpacked.name, ()))
@@ -92,7 +92,7 @@ def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: C
 
 
 def data_of(unpacked: Unpacked) -> Iterator[str]:
-    """Yield targets of files that are neither importable nor programs; of a mixed folder only forbidden ones."""
+    """Yield targets of other files than modules and programs; of a mixed folder only forbidden ones."""
     yield from unpacked.elsewhere
     for path in unpacked.tree.rglob("*") if unpacked.is_mixed else ():
         data_path = str(Path(sys.prefix) / path.relative_to(unpacked.tree))

@@ -140,12 +140,7 @@ def workflow_files(new: NewWorkflow) -> dict[str, str]:
 
 
 def _pattern(name: str) -> type[PatternModel]:
-    """Return the model of a pattern.
-
-    Raises:
-        UsageError: There is no such pattern.
-        StrandsCliError: It may not be imported, or cannot be.
-    """
+    """Return the model of a pattern."""
     PATTERNS.learn(name)
     if name in PATTERNS:
         return PATTERNS[name]

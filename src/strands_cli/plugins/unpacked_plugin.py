@@ -97,7 +97,7 @@ class UnpackedPlugin(own.Unpacked):
 
     @cached_property
     def data_places(self) -> tuple[str, ...]:
-        """The targets of its files that are neither importable nor programs."""
+        """The targets of its other files than modules and programs."""
         return tuple(own.data_of(self))
 
     def collisions(self) -> list[Finding]:

@@ -67,7 +67,7 @@ class SwitchedOn:
     """A setting of a policy file besides its rules, and its place: a hook plugin's distribution, or `locked`.
 
     `may_allow` is whether a hook plugin may also allow calls that no rule forbids. `required` is whether nothing runs
-    where it is not installed; an optional plugin holds in the environments that have it.
+    where it is not installed; an optional plugin holds in the environments with it.
     """
 
     word: str

@@ -37,7 +37,7 @@ class Branch:
     Attributes:
         key: Its path in the workflow.
         kind: `gate` is a step that waits for a person, `question` the approval of a call or the question of a tool,
-            `group` a place that has effects below it and no row of its own.
+            `group` a place with effects below it and without a row of its own.
         who: The agent of a step or a model turn, the name of a tool, or `person`; empty for others.
         effect: Its row with its answer; None for a group.
         usage: The tokens of it and of everything below it, without effects reused from another run. cost: In US

@@ -237,7 +237,7 @@ def keys_of(escape: re.Match[str]) -> list[tuple[str, int]] | None:
     elif of["unit"]:
         keys.append(("unit", int(of["unit"], 16)))
     elif digits := of["code"] or of["hex"]:
-        # Without a `;` it may end before a digit that is the next character.
+        # Without a `;` it may end before a digit, the next character.
         base = 10 if of["code"] else 16
         keys += [("code", int(digits[:end], base)) for end in range(1, len(digits) + 1)]
     elif of["name"]:

@@ -51,7 +51,7 @@ def _as_json(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no canonical JSON")
 
 
-# Made once: `json` makes one for each value that is not read or written in its default form.
+# Made once: `json` makes one for each value not read or written in its default form.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_as_json)
 

@@ -19,7 +19,7 @@ def short_json(value: Any, limit: int) -> str:
 
 
 def with_fix(reason: str, fix: str | None) -> str:
-    """Return why something failed, with the remedy where that is known."""
+    """Return why something failed, with the known remedy."""
     return f"{reason}; {fix}" if fix else reason
 
 

@@ -27,7 +27,7 @@ _MISMATCH_FIX = "do not use it until its author has corrected it (for authors: s
 
 @dataclass(frozen=True, slots=True)
 class LoadedTool(Specified):
-    """A tool ready to be called: `spec` is the description for the model, and the one that is validated.
+    """A tool ready to be called: `spec` is the description for the model, and the validated one.
 
     `wrappers` are those of hook plugins around each call, the outermost first, each with its plugin's name. `absent` is
     the error code and the message of every call where there is no code to call.

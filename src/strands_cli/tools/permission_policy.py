@@ -107,12 +107,12 @@ _log = logging.getLogger(__name__)
 class PermissionPolicy(InterventionHandler):
     """Decides on the tool calls of an agent by rules and by the claims of its tools.
 
-    `Agent(interventions=[policy])` and `Agent(hooks=[policy])` mean the same; an agent that has it as both decides
-    once. Deny is stronger than ask, and ask than allow. Without a rule a tool that only reads is allowed, and every
-    other asks. One policy may serve several agents.
+    `Agent(interventions=[policy])` and `Agent(hooks=[policy])` mean the same; an agent with both decides once. Deny is
+    stronger than ask, and ask than allow. Without a rule a tool that only reads is allowed, and every other asks. One
+    policy may serve several agents.
 
     Args:
-        deny: Patterns of calls that are refused: a name, a glob, or `name(argument=glob)`.
+        deny: Patterns of refused calls: a name, a glob, or `name(argument=glob)`.
         ask: Patterns of calls that `on_ask` is asked about.
         allow: Patterns of calls that are not asked about, unless a pattern of `ask` fits.
         on_ask: Is given each question, and allows that call by returning (or awaiting) True or "yes"; anything else,
@@ -230,7 +230,7 @@ class PermissionPolicy(InterventionHandler):
         name = event.tool_use["name"]
         if self._on_ask is None:
             return Decision("deny", f"{decision.rule}, and no person can be asked")
-        # Compared with the later input of the tool, which is the input as the model gave it.
+        # Compared with the later input of the tool, the input as the model gave it.
         before = digest_of(event.tool_use["input"])
         agent = str(getattr(event.agent, "name", None) or "an agent")
         question = PermissionQuestion(name, copy.deepcopy(arguments), decision.rule, agent, digest_of(arguments))

@@ -124,7 +124,7 @@ def leading_nodes(nodes: Iterable[str], leading: int) -> list[str]:
 
 
 def cycles(followers: Followers) -> Iterator[list[str]]:
-    """Yield cycles, each from the first of its nodes that is reached."""
+    """Yield cycles, each from the first reached one of its nodes."""
     done: set[str] = set()
     for root in followers:
         path: dict[str, int] = {}

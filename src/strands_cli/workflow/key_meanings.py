@@ -60,7 +60,7 @@ def advice_on(key: str) -> str | None:
     return next((ADVICE[word] for word in (key, *SYNONYMS.get(key.lower(), ())) if word in ADVICE), None)
 
 
-# A word that is less like a key than this means the key of that very name in another section, if there is one.
+# A word less like a key than this means the key of that very name in another section, if there is one.
 _SURELY_MEANT = 0.8
 
 

@@ -282,7 +282,7 @@ def _as_written(declared: InputSpec, pointer: str, document: Document) -> InputS
 
 
 def check_written_numbers(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report numbers that are printed otherwise than they are written, where no type makes them text."""
+    """Report numbers that are printed otherwise than written, where no type makes them text."""
     document = loaded.document
     for pointer, text in document.written.items():
         if _FREE.fullmatch(pointer) is None or not any(char.isdigit() for char in text):
@@ -323,7 +323,7 @@ PATTERN_UNUSABLE = Code(
 MOST_ERRORS = 500
 # The most agents, steps, nodes or the like.
 MOST_PARTS = 10_000
-# The most entries of other lists: most cost more, such as tools, which are compared with each other and with each rule.
+# The most entries of other lists: most cost more, such as tools, compared with each other and with each rule.
 _MOST = {
     "/agents": 2_000,
     "/inputs/required": 2_000,

@@ -169,7 +169,7 @@ class Repairs:
     Attributes:
         absent: Pointers of the values that were left out or replaced.
         filled: Pointers of the mappings with a value that replaces another.
-        untrue: Codes of findings that are not true of the document, only of the repaired workflow.
+        untrue: Codes of findings about the repaired workflow that do not hold for the document.
         renamed: For each key that replaces a mistyped one, both with their pointers, the mistyped one.
     """
 
@@ -315,7 +315,7 @@ _REFERENCE = re.compile(r"\$\{([^{}]+)\}")
 _IN_HOST = re.compile(r"[^/]*//[^/?#]*\$\{secrets\.")
 _NAME = re.compile(r"[\w.-]+")
 _PREFIX = "secrets."
-# `$NAME` of shells, and `{{ NAME }}` of templates, which are not filled in where things are sent.
+# `$NAME` of shells, and `{{ NAME }}` of templates, not filled in where things are sent.
 _OTHER_FORMS = re.compile(r"\$(\w+)|\{\{\s*(?:\w+\.)*(\w+)\s*\}\}")
 
 
@@ -338,7 +338,7 @@ def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
 
 
 def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Yield an error for each reference in a place that sends to a secret that is not declared, or in a host."""
+    """Yield an error for each reference to an undeclared secret in a place that sends, or in a host."""
     declared = _declared(spec)
     for pointer, text in _texts(spec):
         for name in _REFERENCE.findall(text):
@@ -443,7 +443,7 @@ def _at_end(spec: WorkflowSpec) -> Scope:
 
 
 def _prompts(spec: WorkflowSpec) -> Iterator[Site]:
-    """Yield the prompts that are templates, once for each use of their agent, with the names that it has there."""
+    """Yield the prompts in template form, once for each use of their agent, with the names that it has there."""
     prompts = {name: agent.prompt for name, agent in spec.agents.items() if is_prompt_template(agent.prompt or "")}
     called = {tool.removeprefix("agent:") for tool in spec.named_tools() if tool.startswith("agent:")}
     unused = prompts.keys() - called

@@ -230,12 +230,12 @@ class PlacedStep:
     """One step of a pattern where it is written.
 
     Attributes:
-        key: Its key in the journal; `N` replaces the number of a step that is repeated.
+        key: Its key in the journal; `N` replaces the number of a repeated step.
         pointer: JSON pointer of the node that describes it.
         scope: The names that its templates may use besides inputs.
         follows: Whether an agent without an input gets the response of the step before, instead of its prompt.
         answers: The form of the answer that the pattern reads, where it reads one.
-        fields: JSON pointers of fields that are not written below `pointer` under their own name.
+        fields: JSON pointers of fields written elsewhere than below `pointer` under their own name.
         words: The answers of a gate that the pattern knows.
         only_words: Whether these are the only ones.
     """
@@ -450,7 +450,7 @@ class PatternModel(FormatModel):
         yield from ()
 
     def messages_again(self) -> Iterator[tuple[str, Site]]:
-        """Yield each agent that has certainly worked before, with the message that it then gets."""
+        """Yield each agent with certain earlier work, with the message that it then gets."""
         for placed, agent in self.steps_again():
             if isinstance(placed.step, AgentStep) and placed.step.input is not None:
                 yield agent, Site(placed.at("input"), placed.step.input, placed.names())

@@ -39,7 +39,7 @@ from strands_cli.workflow.validation_errors import (
 )
 from strands_cli.yaml_files.document import Document, escape
 
-# Inputs as `keep_texts` and `absent` have them: texts that stay texts, and optional inputs that are not defined.
+# Inputs as `keep_texts` and `absent` have them: texts that stay texts, and undefined optional inputs.
 
 
 class _KeptText(InputSpec):
@@ -266,7 +266,7 @@ class _Repair:
         return {"id": name, **inner}
 
     def _mapping(self, pointer: str) -> bool:
-        """Read a list as the required mapping: of parts that have their names in them, or of names."""
+        """Read a list as the required mapping: of parts with their names in them, or of names."""
         parent, key = _split(pointer)
         value, holder = value_at(self.value, pointer), value_at(self.value, parent)
         if (word := self._only_part(parent, key, value)) is not None:

@@ -47,7 +47,7 @@ Named = Annotated[Mapping[Identifier, T], BeforeValidator(without_notes)]
 
 
 def read_when_met(model: Callable[[], type[BaseModel]]) -> CoreSchema:
-    """Return a schema that reads a value with a model that is built only when a file has such a value."""
+    """Return a schema that reads a value with a model, built only when a file has such a value."""
 
     def read(value: Any, info: ValidationInfo) -> Any:
         return model().model_validate(value, context=info.context)

@@ -172,7 +172,7 @@ class _Reader:
             return None
 
     def _others(self, root: Path, size: int) -> dict[str, str]:
-        """Return the other texts of the folder; files that are not text are skipped."""
+        """Return the other texts of the folder; files without text are skipped."""
         texts: dict[str, str] = {}
         left_out: list[str] = []
         for path in islice(_walk(root), MAX_LOOKED_AT):

@@ -64,11 +64,7 @@ def fetch_artifacts(
 
 
 def _each(store: RunStore, rows: list[str], *, with_texts: bool) -> Iterator[tuple[str, Sequence[StoredArtifact]]]:
-    """Yield each row with files, and these, one row in memory at a time.
-
-    Raises:
-        RunRecordError: The journal of a row cannot be read.
-    """
+    """Yield each row with files, and these, one row in memory at a time."""
     from strands_cli.api import OpenedRun, journals_of
 
     for journal in journals_of(store, rows):

@@ -67,11 +67,7 @@ def _require_uncancelled(journal: StoredJournal) -> None:
 
 
 def _require_fitting(choices: BatchChoices) -> None:
-    """Check that the choices have an effect on those who run the rows.
-
-    Raises:
-        UsageError: It has none.
-    """
+    """Check that the choices have an effect on those who run the rows."""
     if choices.engine and choices.limits:
         raise UsageError(
             "--limit is for rows that run in one process, and workers run these",

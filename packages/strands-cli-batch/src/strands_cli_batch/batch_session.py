@@ -98,7 +98,7 @@ class BatchSession:
         finally:
             status, reason = self._end(error)
             ended = {"ended_at": time.time(), "worked_s": budget.seconds, "session_started_at": None}
-            # A journal that has failed cannot store this; the raised error says it.
+            # A failed journal cannot store this; the raised error says it.
             with contextlib.suppress(*([RunRecordError] if error is not None else [])):
                 journal.put(status=status, reason=reason, **ended)
 

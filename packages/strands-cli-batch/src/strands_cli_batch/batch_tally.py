@@ -77,8 +77,8 @@ class BatchTally:
             is counted in `other_failures`.
         denied: Rows that completed without calls that were denied for want of a person.
         ended_here: Runs that have ended in this process.
-        left_out: Rows of the file that cannot be used and were left out, which count nowhere else.
-        undecided: How many rows wait for a decision about calls that were cut off, by the tool.
+        left_out: Unusable, omitted rows of the file, which count nowhere else. undecided: How many rows wait for a
+            decision about cut-off calls, by the tool.
     """
 
     total: int = 0

@@ -26,7 +26,7 @@ def place_of(runs_dir: Path | None, store: str | None) -> StorePlace:
 
 
 def command(verb: str, *words: str, store: StorePlace) -> str:
-    """Return a command line for a shell; it names the store unless that is the default one."""
+    """Return a command line for a shell; it names the store unless it is the default one."""
     place_words = [] if StoreOptions(None, None).place == store else store.words
     return shlex.join(["strands", verb, *words, *place_words])
 

@@ -175,7 +175,7 @@ class TextLines:
 
 
 def _foreign(char: str, text: str, name: str) -> tuple[str, str]:
-    """Return the fault of a character that is not text, and the command that converts the file."""
+    """Return the fault of a character of no text, and the command that converts the file."""
     file = "ROWS" if name == "<stdin>" else shlex.quote(name)
     new = f"UTF8{Path(name).suffix.lower() or '.csv'}"
     if char == "\0" and text[:200].count("\0") > 2:

@@ -133,7 +133,7 @@ def _of_line(line: SearchLine, location: IndexLocation, installed: Installed) ->
 
 
 def _installed_only(words: Sequence[str], installed: Installed, listed: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the distributions of this machine with the words that are in no index with these."""
+    """Yield the distributions of this machine with the words that no index with these has."""
     owners: dict[str, list[ToolRecord]] = {}
     for record in installed.tools:
         owners.setdefault(record.distribution, []).append(record)

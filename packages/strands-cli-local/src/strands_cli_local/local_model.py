@@ -37,7 +37,7 @@ class LocalModel(Model):
         top_p: The considered share of probability.
         max_tokens: The most tokens of one answer.
         context: Tokens of one conversation, its answer included.
-        parallel: Conversations that are answered at the same time; the others wait.
+        parallel: Conversations answered at the same time; the others wait.
         threads: Threads of the processor.
         gpu_layers: Layers on a graphics card, where the installed xllamacpp has support for one.
         seed: For answers that repeat.
@@ -45,7 +45,7 @@ class LocalModel(Model):
         repeat_penalty: More than 1 discourages repetition.
         tool_calls: `template` has the file's chat template offer tools, `grammar` bounds each answer by a grammar;
             None is `template` if the file has one with a place for tools, and an error at the first tool if not.
-        check_memory: Whether a file that is larger than the free memory is refused.
+        check_memory: Whether a file larger than the free memory is refused.
 
     Raises:
         InvalidInput: The file is missing or no GGUF file, or a setting has a wrong value.

@@ -68,11 +68,7 @@ def run_tests(
 
 
 def _require_tests(atomics: Sequence[Atomic]) -> None:
-    """Check that something is tested, and report the files without tests.
-
-    Raises:
-        InvalidInput: No file has a test.
-    """
+    """Check that something is tested, and report the files without tests."""
     fix = "write `tests:` into the file, or a file `tests.yaml` beside it"
     if not any(atomic.tests for atomic in atomics):
         raise InvalidInput("there are no tests", fix=fix)

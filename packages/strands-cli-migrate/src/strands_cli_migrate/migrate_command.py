@@ -148,11 +148,7 @@ def _write(result: Migrated, out: str | None) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole, behind a link too, with the permissions that it has.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
+    """Write a file whole, behind a link too, with the permissions that it has."""
     real_path = Path(os.path.realpath(path))
     new = real_path.with_name(f".{real_path.name}.{os.getpid()}.new")
     try:

@@ -191,7 +191,7 @@ class _Rewriter:
         self.edits.append((position, position, "".join(f"\n{line}" for line in lines)))
 
     def _text_of(self, pointer: str | None, name: str, value: Any) -> str | None:
-        """Return the text of a one-line pair that is moved as it is."""
+        """Return the text of a one-line pair, moved as it is."""
         node, key, old = self.root, None, self.old
         for part in (pointer or "").split("/")[1:]:
             token = part.replace("~1", "/").replace("~0", "~")
@@ -275,7 +275,7 @@ def _block(value: Mapping[str, Any], column: int) -> list[str]:
 
 
 def _literal(text: str, indent: int) -> list[str]:
-    """Return a text as the lines of a literal block, the first of which is its header."""
+    """Return a text as the lines of a literal block, first its header."""
     chomping = "+" if text.endswith("\n\n") else "" if text.endswith("\n") else "-"
     lines = text.removesuffix("\n").split("\n")
     return [f"|{chomping}", *(" " * indent + line if line else "" for line in lines)]

@@ -52,7 +52,7 @@ def run_program(command: Command, facts: Mapping[str, str], body: bytes, seconds
 
     Args:
         command: The program and its arguments; a relative path begins in its folder.
-        facts: Variables that are added to its environment.
+        facts: Additional variables of its environment.
         seconds: How long it may take; then it ends with all of its child processes.
         programs: Has it while it runs, for a caller that cannot wait for it.
 

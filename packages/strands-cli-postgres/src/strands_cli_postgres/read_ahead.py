@@ -62,7 +62,7 @@ class RowsAhead:
                 self._kinds.setdefault(key, kind)
 
     def drop(self, key: str) -> None:
-        """Forget the read columns of a row that is committed now."""
+        """Forget the read columns of a committed row."""
         with self._lock:
             self._ahead.pop(key, None)
 

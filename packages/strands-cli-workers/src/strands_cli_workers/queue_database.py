@@ -121,7 +121,7 @@ class QueueDatabase:
 
 
 class KeptConnection:
-    """A connection that is made again where it is lost: for work that holds no lock by it.
+    """A connection made again after a loss: for work that holds no lock by it.
 
     Args:
         database: Its database. name: Its name on the server.

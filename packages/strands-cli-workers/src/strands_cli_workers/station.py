@@ -25,7 +25,7 @@ from strands_cli_workers.worker_lock import WorkerLock
 
 # How long DBOS may take to store how the last dispatches ended; a dispatch that it has not stored by then is recovered.
 END_S = 3.0
-# How long a ticket that cannot be put in its queue now waits until that is tried again.
+# How long a ticket waits until it is put in its queue again.
 PUT_S = 1.0
 
 

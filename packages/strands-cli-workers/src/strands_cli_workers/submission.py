@@ -110,11 +110,7 @@ class Submission:
             return ticket.run_id, False
 
     def _is_same(self, run: Handover, run_id: str, is_schedule: bool) -> bool:
-        """Return whether a stored run is this one; False where there is none.
-
-        Raises:
-            UsageError: It is another one.
-        """
+        """Return whether a stored run is this one; False where there is none."""
         try:
             journal = self.store.open(run_id, hold=False)
         except RunRecordError:

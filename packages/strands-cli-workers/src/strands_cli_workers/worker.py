@@ -38,7 +38,7 @@ FOLDERS_S = 3600.0
 # How often a worker measures the store, and the runs that it counts: the unfinished ones.
 NUMBERS_S = 5.0
 MEASURED: tuple[RunStatus, ...] = ("queued", "running", "waiting", "needs-decision")
-# How long a worker that has lost its place waits before it takes another one.
+# How long a worker waits after the loss of its place before it takes another one.
 PLACE_S = 1.0
 # For how long the queues may refuse the work that keeps them in order, while the lock of the worker is well.
 ORDER_S = 60.0
@@ -333,7 +333,7 @@ class Worker:
             try:
                 _replace(file, f"{time.time():.0f}\n")
             except OSError as error:
-                if self._is_shown:  # its reader will end this worker, which is otherwise well
+                if self._is_shown:  # its reader will end this worker, otherwise well
                     self._where.warn(f"the health file {file} cannot be written: {error.strerror or error}")
                 self._is_shown = False
             else:
@@ -341,11 +341,7 @@ class Worker:
 
 
 def _replace(file: Path, text: str) -> None:
-    """Write a file so that no reader sees a part of it.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Write a file so that no reader sees a part of it."""
     partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, encoding="utf-8")

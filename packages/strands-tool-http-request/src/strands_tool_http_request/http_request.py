@@ -67,11 +67,7 @@ async def http_request(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _request(values: Mapping[str, Any], policy: Policy) -> HttpRequest:
-    """Make the request from the input.
-
-    Raises:
-        ToolError: `invalid_input` or `denied` for a part that does not fit.
-    """
+    """Make the request from the input."""
     method, headers = values["method"], require_headers(values["headers"] or {})
     body = body_of(values, headers)
     url = policy.require_url(values["url"])

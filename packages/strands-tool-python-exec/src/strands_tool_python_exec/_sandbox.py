@@ -65,7 +65,7 @@ class Sandbox:
     Attributes:
         layers: The layers in force; None until it reports so, and if it refuses.
         refused: Why it refuses.
-        exited: A descriptor that is readable when the process has ended.
+        exited: A descriptor, readable when the process has ended.
         scratch: A descriptor of its current directory, -1 until it has sent one.
     """
 

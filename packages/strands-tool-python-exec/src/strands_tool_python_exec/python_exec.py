@@ -146,11 +146,7 @@ def _run_monty(request: Request, is_cancelled: Callable[[], bool]) -> Answer | N
 
 
 def _request(arguments: dict[str, Any], context: CallContext, engine: str) -> Request:
-    """Return the code to run and its limits.
-
-    Raises:
-        ToolError: The files or configured packages cannot be had.
-    """
+    """Return the code to run and its limits."""
     config = context.config
     timeout = arguments["timeout"] or config.get("timeout_s", 10)
     most = config.get("max_timeout_s", 300)

@@ -35,11 +35,7 @@ def check_text(text: str, workspace: Any, *, capability: bool) -> tuple[str, dic
 
 
 def _findings(text: str, folder: Path, capability: bool) -> tuple[Finding, ...]:
-    """Return all findings.
-
-    Raises:
-        ToolError: strands-cli is not installed, or is too old.
-    """
+    """Return all findings."""
     try:
         from strands_cli.api import check_text as check
     except ImportError as error:

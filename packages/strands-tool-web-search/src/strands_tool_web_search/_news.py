@@ -104,11 +104,7 @@ async def _page(service: Service, parameters: Mapping[str, str], until: float) -
 
 
 async def _asked(service: Service, fields: Mapping[str, str], until: float) -> Reply:
-    """Return a successful answer to a question.
-
-    Raises:
-        ToolError: The answer is another one.
-    """
+    """Return a successful answer to a question."""
     there = replace(service, url=service.url.copy_with(params=dict(fields)))
     reply = await exchange(there, _HEADERS, None, until)
     if reply.status in (202, 403, 418):

@@ -175,11 +175,7 @@ def _unheard(_reason: str) -> None:
 
 
 async def _if_followed(request: httpx.Request, response: httpx.Response) -> httpx.Response:
-    """Return a response, unless it redirects a prompt or a key to another server, or would ask without the prompt.
-
-    Raises:
-        AnswerFault: It does.
-    """
+    """Return a response, unless it redirects a prompt or a key to another server, or would ask without the prompt."""
     location, here = response.headers.get("location"), str(request.url)
     there = urljoin(here, location or "")
     keeps_prompt = request.method != "POST" or response.status_code in (307, 308)

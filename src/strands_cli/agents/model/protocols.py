@@ -366,11 +366,7 @@ def _with_whole_calls(candidate: Object) -> Object:
 
 
 def _with_arguments(part: Object, part_key: str, name: str) -> Object:
-    """Return a part whose call has an object as its arguments, where a server writes them as text or leaves them out.
-
-    Raises:
-        AnswerFault: They are no object.
-    """
+    """Return a part with an object as arguments of its call, where a server writes them as text or leaves them out."""
     call = json_object(part.get(part_key))
     arguments = call.get(name)
     if isinstance(arguments, str) and arguments.strip():

@@ -21,7 +21,7 @@ from strands_cli.errors import Finding, Where
 
 
 def scan_archive(archive: str, scan: Scan) -> None:
-    """Scan a path entry that is a file; other files than zip archives are ignored."""
+    """Scan a path entry of a file; other files than zip archives are ignored."""
     try:
         if not zipfile.is_zipfile(archive):
             return

@@ -452,11 +452,7 @@ def _parameters(node: Function) -> Iterator[tuple[ast.arg, ast.expr | None]]:
 
 
 def _context(decorator: ast.expr) -> frozenset[str]:
-    """Return the name of the parameter that gets the tool's context.
-
-    Raises:
-        ValueError: It is computed.
-    """
+    """Return the name of the parameter that gets the tool's context."""
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
     if any(keyword.arg is None for keyword in keywords):
         raise ValueError("keywords may hide it")

@@ -169,11 +169,7 @@ def list_workflows(
 
 
 def _chosen(every: Sequence[Listed], names: Sequence[str]) -> list[Listed]:
-    """Return those with these names, or of these distributions.
-
-    Raises:
-        UsageError: One of the names has none.
-    """
+    """Return those with these names, or of these distributions."""
     from strands_cli.catalog.distributions.entry_points import normalise
 
     pairs = [(normalise(name.partition("/")[0]), name.partition("/")[2]) for name in names]

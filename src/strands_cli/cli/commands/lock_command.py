@@ -302,7 +302,7 @@ def _updated_one(old: Lock, now: Lock, name: str) -> Lock:
         }
         for part in ("distributions", "modules", "servers", "workflows")
     }
-    # A package that is locked again is run here by the names of its workflows.
+    # A package locked again is run here by the names of its workflows.
     named = {key: workflow for key, workflow in now.workflows.items() if key.startswith(f"{target}/")}
     return old._replace(**{**parts, "workflows": {**parts["workflows"], **named}})
 

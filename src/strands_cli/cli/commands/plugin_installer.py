@@ -240,7 +240,7 @@ class PluginInstaller:
         switch_on_hooks(document, enable, yes=self._yes)
 
     def say_next_steps(self, document: dict[str, Any]) -> None:
-        """Tell the next steps after an installation that has changed something."""
+        """Tell the next steps after an installation with changes."""
         from strands_cli.plugins.installer import owned_by_a_program
 
         name = document["distribution"]

@@ -69,11 +69,7 @@ def schema(
 
 
 def _schema_of_inputs(source: str) -> dict[str, Any]:
-    """Return the JSON Schema of the inputs of one workflow.
-
-    Raises:
-        StrandsCliError: It is not a valid workflow.
-    """
+    """Return the JSON Schema of the inputs of one workflow."""
     from strands_cli import app
     from strands_cli.planning.plan_builder import require_valid
     from strands_cli.planning.plan_values import workflow_input_schema

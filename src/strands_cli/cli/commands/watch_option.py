@@ -13,11 +13,7 @@ _FLAG = "--watch"
 
 
 def _watch(context: typer.Context, wants: bool) -> None:
-    """Give the words that were typed to the command `watch` before they are looked at.
-
-    Raises:
-        NotEquipped: No distribution brings the command.
-    """
+    """Give the words that were typed to the command `watch` before they are looked at."""
     if not wants or context.resilient_parsing:
         return
     from strands_cli.parts.named_parts import not_installed, part_named

@@ -49,7 +49,7 @@ class View:
         self._quiet = quiet
         self._verbose = verbose
         self._mid_line = False
-        self._answering: dict[str, str] = {}  # by unfinished model call: the part of a line that is not shown yet
+        self._answering: dict[str, str] = {}  # by unfinished model call: the unshown part of a line
         self._failed: dict[str, str] = {}  # by the reason that a line shows: the step that failed
         self.is_announced = False
         self._paused = False

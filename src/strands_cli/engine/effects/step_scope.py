@@ -210,7 +210,7 @@ class StepScope:
             budget.begin_call(kind)
 
     def require_still(self) -> None:
-        """Check the budgets again for a model call that has waited for its turn: others may have spent meanwhile.
+        """Check the budgets again for a model call after its turn came: others may have spent meanwhile.
 
         Raises:
             BudgetExceeded: A limit is reached.

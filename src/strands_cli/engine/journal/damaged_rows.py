@@ -44,7 +44,7 @@ def usage_text(usage: Usage) -> str:
     return json_text({name: getattr(usage, name) for name in names})
 
 
-# Made once: `json` makes one for each value that is not written in its default form.
+# Made once: `json` makes one for each value not written in its default form.
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 

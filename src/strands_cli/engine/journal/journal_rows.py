@@ -145,7 +145,7 @@ class StoredRow(Row):
             object.__delattr__(self, "output")
 
     def __getattr__(self, name: str) -> Any:
-        """Return the output, which is the only attribute that may be missing."""
+        """Return the output, the only attribute that may be missing."""
         if name != "output":
             raise AttributeError(name)
         object.__setattr__(self, "output", self._decode())

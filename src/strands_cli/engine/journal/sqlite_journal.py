@@ -70,7 +70,7 @@ def cannot_make(directory: Path, error: OSError) -> RunRecordError:
 
 
 def remove_part(directory: Path) -> None:
-    """Remove the files of a process that died while it made the journal; raise where that is whole."""
+    """Remove the files of a process that died while it made the journal; raise for a whole journal."""
     database = directory / DATABASE
     if database.exists() and not is_part(database):
         with contextlib.closing(sqlite3.connect(database)) as connection:

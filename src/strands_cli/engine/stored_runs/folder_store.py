@@ -318,7 +318,7 @@ class FolderStore:
             return
         if pid is None or host != platform.node():
             raise RunRecordError(f"the run {run_id} is held by a process on {host}", fix="stop it there")
-        # A process that has taken the lock stores its number a moment later: another program may have the one before.
+        # A process with the lock stores its number a moment later: another program may have the one before.
         if not started or started != _start_of(pid):
             unknown = f"it is not known which process works on the run {run_id}"
             raise RunRecordError(unknown, fix="try it again, or end that process")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.sections import Secret
     from strands_cli.workflow.steps import McpServer, ToolEntry
 
-# In a tool's `config`: addresses that are not public and may still be reached.
+# In a tool's `config`: non-public addresses that may still be reached.
 PRIVATE = "allow_private"
 # How the use of an address by models begins.
 OF_MODELS = "the models of "

@@ -47,7 +47,7 @@ WRITTEN_SECRET = Code(
 
 
 def check_secrets(plan: ResolvedWorkflow, places: Sequence[Where], environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each secret that is missing, that no one takes, or that is too short to be hidden.
+    """Yield a finding for each secret that is missing, taken by no one, or too short to be hidden.
 
     Runs no program, opens no keyring.
 

@@ -109,8 +109,8 @@ class Trust:
     def answer(self) -> Path:
         """Return the file that exists where a person has answered yes for this folder and all that its files say.
 
-        It covers the targets of their paths on this machine too: a moved link, or another program of that name that is
-        found first, has no answer.
+        It covers the targets of their paths on this machine too: a moved link, or another program of that name found
+        first, has no answer.
         """
         authority = self.authority
         folder, places = os.path.realpath(self.plan.base_dir), list(authority.places)

@@ -371,7 +371,7 @@ def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
 
 
 def _uninstalled(folder: Path, catalog: Catalog, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the locked distributions that are missing: the unknown tool may be of one of them."""
+    """Return the missing ones of the locked distributions: the unknown tool may be of one of them."""
     from strands_cli.lock.compare import LOCK_CHANGED
     from strands_cli.lock.lock_reader import LOCK_BROKEN, lock_file, read_lock
 

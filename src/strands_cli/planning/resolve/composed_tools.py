@@ -71,7 +71,7 @@ class PartPlanners:
 
 @dataclass(slots=True)
 class ComposedTools:
-    """Resolves the composed tools of a workflow, each once; a tool that is a part of itself is a finding."""
+    """Resolves the composed tools of a workflow, each once; a tool inside itself is a finding."""
 
     context: ResolveContext
     planners: PartPlanners

@@ -72,7 +72,7 @@ def _planned_server(server: McpServer, pointer: str, context: ResolveContext) ->
 
 
 def _config_claims(server: McpServer) -> dict[str, Any]:
-    """Return the claims that are certain for its tools: that they reach a host, or are another program."""
+    """Return the certain claims of its tools: that they reach a host, or are another program."""
     match = _URL.fullmatch(server.url or "")
     capabilities: dict[str, Any] = {"network": [f"{match[2]}{match[3] or ''}"]} if match else {"subprocess": True}
     if named := secrets_in([dict(server.env), dict(server.headers)]):

@@ -25,7 +25,7 @@ from strands_cli.tools.mcp.repaired_messages import Link
 
 
 _REPLACEMENT = b"\\ufffd"
-# Escapes in pairs of backslashes are text; of the others each surrogate counts that is alone.
+# Escapes in pairs of backslashes are text; of the others each lone surrogate counts.
 _ESCAPES = re.compile(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )

@@ -108,7 +108,7 @@ def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HI
 def problem_of_text(schema: Mapping[str, Any], text: str) -> str | None:
     """Return the fault of a text that represents a value, as `first_problem`: JSON where it is JSON, else text.
 
-    A text that is JSON by chance (`42`) fits a schema of texts too.
+    A text of JSON by chance (`42`) fits a schema of texts too.
     """
     try:
         value = json.loads(text)

@@ -13,7 +13,7 @@ from strands_cli.texts.phrases import shortened
 from strands_cli.tools.property_names import VALUES, modern, rewritten
 from strands_cli.workflow.templates.regular_expressions import search
 
-# Patterns of JSON Schema, which have the syntax of JavaScript (ECMA-262), for the engines of this program.
+# Patterns of JSON Schema, with the syntax of JavaScript (ECMA-262), for the engines of this program.
 
 
 # `\d`, `\w` and `\b` mean ASCII there; `[^]` is any character, and `[]` none.

@@ -131,7 +131,7 @@ def _lacking(schema: Mapping[str, Any], parts: Path) -> tuple[int, list[str], bo
     return None
 
 
-# Checks of values in templates: a status that no step has, whole results that are printed, booleans of Python.
+# Checks of values in templates: an unknown status, whole results as text, booleans of Python.
 
 
 UNKNOWN_STATUS = Code(
@@ -239,7 +239,7 @@ SINGLE_BRACES = Code(
     "A text has `{name}` with a name that templates know, and stays as it is.",
     "Write `{{ name }}`, or `{{ '{name}' }}` for that text.",
 )
-# A lone word in braces that is not part of a larger form, and the templates of a text, which have braces of their own.
+# A lone word in braces outside a larger form, and the templates of a text, with braces of their own.
 _SINGLE = re.compile(r"(?<![\w{$\\%}])\{[ \t]*([A-Za-z_]\w*)[ \t]*\}(?!\})")
 _RAW = r"\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}"
 # The path of a service within a sentence: `GET /users/{id}`.
@@ -291,7 +291,7 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         ends = {end for path in hyphened for end in (_hyphened(path, site.scope) or "").split("-")[1:]}
         for path in paths:
             if str(path[0]) in ends:
-                continue  # the end of an id with a hyphen, which is a finding
+                continue  # the end of an id with a hyphen, a finding
             finding = _name(site, path, inputs, loaded) if (site.pointer, path) not in seen else None
             if finding is not None:
                 seen.add((site.pointer, path))  # a prompt has a site for each use

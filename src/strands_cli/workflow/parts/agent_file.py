@@ -223,7 +223,7 @@ class Atomic:
         return (*(self.whole.tests if self.whole else ()), *self.tests_beside)
 
     def where_of_test(self, index: int, part: str = "") -> Where:
-        """Return the place of a test, or of a part of it, in the file that has it."""
+        """Return the place of a test, or of a part of it, in its file."""
         inside = len(self.tests) - len(self.tests_beside)
         document, number = (self.document, index) if index < inside else (self.beside or self.document, index - inside)
         return document.where(f"/tests/{number}{part}")

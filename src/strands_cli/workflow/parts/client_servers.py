@@ -196,7 +196,7 @@ BAD_SERVERS = Code(
     "Write `command` or `url`.",
 )
 
-# Keys that have no meaning for a workflow.
+# Keys without a meaning for a workflow.
 _SILENT = frozenset(
     {"type", "transport", "transportType", "disabled", "enabled", "name", "description", "displayName", "source"}
     | {"icon", "gallery", "version", "$schema", "note", "comment", "_comment", "id", "iconUrl", "homepage"}
@@ -217,8 +217,8 @@ class ImportedServers:
 
     Attributes:
         sections: The sections `tools` and `env` of a workflow.
-        hidden: The places of values that look like secrets and are not copied, by the names of their secrets.
-        notes: Decisions: defaults that are kept, folders, keys that are left out.
+        hidden: The places of uncopied values that look like secrets, by the names of their secrets.
+        notes: Decisions: kept defaults, folders, omitted keys.
         to_do: Steps for a person before the sections work as in the other client.
     """
 
@@ -397,7 +397,7 @@ class _Server:
             )
 
     def _note_others(self) -> None:
-        """Note the keys that have no place in a workflow."""
+        """Note the keys without a place in a workflow."""
         for key in self._entry:
             if key in _KNOWN or key in _SILENT or key in _FILTERS or (key == "tools" and self._listed):
                 continue

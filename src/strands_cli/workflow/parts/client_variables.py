@@ -107,7 +107,7 @@ _FOLDERS = frozenset(
 _HOMES = frozenset({"userHome", "HOME", "USERPROFILE", "homedir"})
 _SEPARATORS = frozenset({"pathSeparator", "/"})
 _IS_SECRET = re.compile(r"key|token|secret|passw|credential|auth|cookie|\bpat\b", re.IGNORECASE)
-# Variables of the machine that are no secrets: they are filled in where they are set, as in a command line.
+# Variables of the machine without secrets: they are filled in where they are set, as in a command line.
 _OF_MACHINE = re.compile(
     r"[A-Z_]*PATH|LC_\w+|XDG_\w+|LANG|LANGUAGE|USER|USERNAME|LOGNAME|SHELL|TERM|TMP|TEMP|TMPDIR|TZ|HOSTNAME|DISPLAY|VIRTUAL_ENV"
     r"|CONDA_PREFIX|(LOCAL)?APPDATA|PROGRAM(FILES|DATA)|SYSTEM(ROOT|DRIVE)|WINDIR|COMSPEC|HOMEDRIVE|NODE_ENV"

@@ -154,7 +154,7 @@ class EvaluatorOptimizer(PatternModel):
         yield from (again for again in super().messages_again() if again[1].pointer.startswith(f"{CONFIG}/evaluator/"))
 
     def check(self, locator: Locator) -> Iterator[Finding]:
-        """Yield a warning for a score that is a share of 1."""
+        """Yield a warning for a score written as a share of 1."""
         if 0 < (score := self.config.accept.min_score) < 1:
             where = locator.where(f"{CONFIG}/accept/min_score")
             message = f"scores are from 0 to 100: nearly every draft has {score:g}"

@@ -120,7 +120,7 @@ class GraphConfig(FormatModel):
 
     @functools.cached_property
     def followers(self) -> dict[str, list[str]]:
-        """Return the followers of each node by its edges; names that are not nodes are left out."""
+        """Return the followers of each node by its edges; other names than nodes are left out."""
         followers: dict[str, list[str]] = {node: [] for node in self.nodes}
         for edge in self.edges:
             if edge.from_ in followers:

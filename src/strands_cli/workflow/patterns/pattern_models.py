@@ -62,7 +62,7 @@ class _Patterns(Mapping[str, type[PatternModel]]):
         return len(DEFAULTS[GROUP]) + len(self._learned)
 
     def installed(self) -> tuple[str, ...]:
-        """Return every name, also those of patterns of installed distributions, none of which is imported."""
+        """Return every name, also those of installed distributions' patterns; no pattern is imported."""
         return names_in(GROUP)
 
     def learn(self, name: str, folder: Path | None = None) -> None:

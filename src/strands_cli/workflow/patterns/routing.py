@@ -134,7 +134,7 @@ class Routing(PatternModel):
         ]
 
     def check(self, locator: Locator) -> Iterator[Finding]:
-        """Report a default that is not a route."""
+        """Report a default without a route of its name."""
         default = self.config.default
         if default is not None and default not in self.config.routes:
             yield unknown(UNKNOWN_ROUTE, default, self.config.routes, locator.where(f"{CONFIG}/default"))

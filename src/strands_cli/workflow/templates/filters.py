@@ -269,7 +269,7 @@ def _whole(value: Any) -> int:
     return int(value) if not isinstance(value, str) or len(value) <= MAX_DIGITS else 0
 
 
-# Functions of templates, where they are called; a name that is not called is one of the workflow.
+# Functions of templates, where they are called; an uncalled name is one of the workflow.
 FUNCTIONS: dict[str, Any] = {
     "len": len,
     "str": text_of,

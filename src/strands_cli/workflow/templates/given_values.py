@@ -1,4 +1,4 @@
-"""Inputs in templates: texts that count as another type too, and optional inputs that are not defined."""
+"""Inputs in templates: texts that count as another type too, and undefined optional inputs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def given_value(text: str, word: str) -> Any:
     """Return a text as templates see it: as it is, and where it reads as a number, a list or a mapping, as that too.
 
     Args:
-        word: The type that is declared for it, such as `integer`.
+        word: Its declared type, such as `integer`.
     """
     if word in ("string", "boolean"):
         return text

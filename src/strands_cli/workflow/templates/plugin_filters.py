@@ -41,7 +41,7 @@ class TemplateError(Exception):
 
 
 class UnknownNameError(TemplateError):
-    """A name or attribute that has no value; `known` are its siblings that have one, None for a root name."""
+    """A name or attribute without a value; `known` are its siblings with one, None for a root name."""
 
     def __init__(self, message: str, name: str, known_names: Iterable[str] | None) -> None:
         super().__init__(message)
@@ -67,10 +67,10 @@ class Facts(NamedTuple):
         paths: The paths of names from outside, without those that may be absent.
         reads: All reads of names from outside, those that may be missing and those by filters among them.
         mentions: Every written path, also of names that the template sets.
-        certain: The paths that are evaluated in every case, and without whose second part rendering always fails.
+        certain: The paths evaluated in every case, and without whose second part rendering always fails.
         sets: The names that it sets itself.
-        words: Each path that is compared with a constant text, with the text.
-        printed: Each path that is printed, with whether as it is.
+        words: Each path compared with a constant text, with the text. printed: Each printed path, with whether as it
+            is.
         assumed_missing: The names that have a default, or that are tested for being there.
         asked: The names in conditions of `if`.
     """

@@ -81,7 +81,7 @@ def certain_reads(tree: nodes.Node) -> frozenset[Path]:
 
 
 def _required(node: nodes.Node, *, printed: bool = False) -> Iterator[Path]:
-    """Yield the paths that are always evaluated and whose second part must exist."""
+    """Yield the paths evaluated in every case whose second part must exist."""
     if isinstance(node, (nodes.Getattr, nodes.Getitem)):
         path = path_of(node)
         if len(path) > 2 or printed:
@@ -91,7 +91,7 @@ def _required(node: nodes.Node, *, printed: bool = False) -> Iterator[Path]:
 
 
 def _always_evaluated(node: nodes.Node) -> list[nodes.Node]:
-    """Return the children of a node that are always evaluated."""
+    """Return the children of a node evaluated in every case."""
     if isinstance(node, (nodes.Macro, nodes.CallBlock)):
         return []
     if isinstance(node, (nodes.If, nodes.CondExpr)):
@@ -135,7 +135,7 @@ class _Parser(Parser):
     """Jinja's parser with one comparison more, `a contains b`, which is `b in a`, and with functions by their calls."""
 
     def parse_call(self, node: nodes.Expr) -> nodes.Call:
-        # A name that is not called may be that of an input.
+        # An uncalled name may be that of an input.
         if isinstance(node, nodes.Name) and node.name in FUNCTIONS:
             node = nodes.Name(_FUNCTION.format(node.name), "load", lineno=node.lineno)
         return super().parse_call(node)
@@ -472,7 +472,7 @@ def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-# The nodes of a graph in templates: a node that has not run has the fields of a result, and is not defined.
+# The nodes of a graph in templates: an unfinished node has the fields of a result, and is not defined.
 
 
 class NotExecuted(Missing):
@@ -498,9 +498,9 @@ class NotExecuted(Missing):
 
 
 class Results(dict[str, Any]):
-    """The results of nodes that have run; `absent` are the fields of each node, for those that have not.
+    """The results of finished nodes; `absent` are the fields of each node, for the others.
 
-    Its text, its length and a loop over it know only the nodes that have run.
+    Its text, its length and a loop over it know only the finished nodes.
     """
 
     def __init__(self, done: Mapping[str, Any], absent: Mapping[str, Mapping[str, Any]]) -> None:

@@ -114,7 +114,7 @@ def _expression(problem: str) -> tuple[str, str]:
     return problem.replace("unexpected", "out of place:"), _GENERAL
 
 
-# Facts of templates that only print names, as most do: read without Jinja's parser, which is not imported.
+# Facts of templates that only print names, as most do: read without importing Jinja's parser.
 
 
 # A text up to a name with its fields and numbers in braces; everything else is left to the parser.

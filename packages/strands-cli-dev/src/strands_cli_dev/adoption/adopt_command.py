@@ -204,12 +204,7 @@ def adoption_file(*, project: bool) -> Path:
 
 
 def _owner_of(tools: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the distribution of the only named tool, and the tool by its own name.
-
-    Raises:
-        UsageError: Not exactly one tool was named.
-        InvalidInput: No installed distribution has it without declaring it.
-    """
+    """Return the distribution of the only named tool, and the tool by its own name."""
     if len(tools) != 1:
         raise UsageError("Missing argument 'DIST'", fix="name a distribution, or one tool of it: --tool NAME")
     named, equals, alias = tools[0].partition("=")
@@ -222,11 +217,7 @@ def _owner_of(tools: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _installed(named: str, options: AdoptOptions) -> str:
-    """Return the normalised name of an installed distribution without declared tools, installing it if wanted.
-
-    Raises:
-        InvalidInput: It is not installed, or declares tools.
-    """
+    """Return the normalised name of an installed distribution without declared tools, installing it if wanted."""
     name = _name_in(named)
     if not name or find_distribution(name) is None:
         if not options.install:
@@ -245,11 +236,7 @@ def _installed(named: str, options: AdoptOptions) -> str:
 
 
 def _name_in(named: str) -> str:
-    """Return the normalised name in a requirement or the name of a wheel; empty for an archive or a folder.
-
-    Raises:
-        UsageError: It is none of these.
-    """
+    """Return the normalised name in a requirement or the name of a wheel; empty for an archive or a folder."""
     try:
         if named.endswith(".whl"):
             return str(parse_wheel_filename(Path(named).name)[0])
@@ -298,11 +285,7 @@ def _require_tools(survey_result: Survey) -> None:
 
 
 def _denied(survey_result: Survey, machine: InstalledTools) -> dict[str, str]:
-    """Return the rule that denies a tool, by the tool's entry.
-
-    Raises:
-        StrandsCliError: A policy file or a hook plugin cannot be used.
-    """
+    """Return the rule that denies a tool, by the tool's entry."""
     if machine.policy_error is not None:
         raise machine.policy_error
     return machine.denials((candidate.record(survey_result.tools) for candidate in survey_result.adoptable), "adopted")
@@ -340,12 +323,7 @@ def _offered(survey_result: Survey, denied: dict[str, str]) -> list[Candidate]:
 
 
 def _asked(survey_result: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
-    """Ask a person which tools to take.
-
-    Raises:
-        UsageError: There is no terminal to ask on.
-        Interrupted: None was chosen.
-    """
+    """Ask a person which tools to take."""
     if not proposed:
         return []
     every = [candidate.entry for candidate in _offered(survey_result, denied) if not candidate.is_private]
@@ -370,12 +348,7 @@ def _asked(survey_result: Survey, proposed: Sequence[str], denied: dict[str, str
 
 
 def _require_allowed(survey_result: Survey, chosen: Sequence[Candidate], denied: dict[str, str]) -> None:
-    """Refuse a choice with a tool that policy denies, or without any tool.
-
-    Raises:
-        Denied: Policy denies a tool.
-        InvalidInput: There is none.
-    """
+    """Refuse a choice with a tool that policy denies, or without any tool."""
     refused = [candidate for candidate in chosen if candidate.entry in denied]
     if refused:
         findings = [

@@ -133,7 +133,7 @@ def find_owner(name: str) -> tuple[str, str] | None:
 
     Only distributions that need the SDK are looked through, and only modules that contain the name are parsed.
     """
-    # A part of the name that is in the source in every spelling.
+    # A part of the name, which is in the source in every spelling.
     word = max(name.replace("-", "_").split("_"), key=len)
     for distribution in adoptable_distributions()[:MAX_DISTRIBUTIONS]:
         for tool in find_adoptable(distribution, only=word).tools:

@@ -95,11 +95,7 @@ def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _require_free(path: Path, distribution: str, names: Iterable[str], file: AdoptedFile) -> None:
-    """Refuse names that another process has given in the meantime.
-
-    Raises:
-        InvalidInput: Another distribution has one.
-    """
+    """Refuse names that another process has given in the meantime."""
     for key, others_tools in file.distributions.items():
         taken = sorted(set(names) & set(others_tools.tools)) if key != distribution else []
         if taken:

@@ -159,13 +159,7 @@ def _files(versions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _document(title: str, body: str, navigation: str = "") -> str:
-    """Return a whole page, whose policy lets it load nothing.
-
-    Args:
-        title: Its title, as text.
-        body: The HTML of its main part.
-        navigation: The HTML of links to other pages.
-    """
+    """Return a whole page, whose policy lets it load nothing."""
     links = f'<nav aria-label="Pages">{navigation}</nav>' if navigation else ""
     digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

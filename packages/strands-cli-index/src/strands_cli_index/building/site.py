@@ -133,11 +133,7 @@ def _collected(wheelhouse: Path, made: Path) -> tuple[dict[str, Any], list[Findi
 
 
 def _add(path: Path, made: Path, entries: dict[tuple[str, str], dict[str, Any]]) -> str | None:
-    """Copy a wheel into the site, add it to the entry of its release, and return why its proof cannot be verified.
-
-    Raises:
-        UnfitWheelError: It is not added.
-    """
+    """Copy a wheel into the site, add it to the entry of its release, and return why its proof cannot be verified."""
     tree = made / "tree"
     try:
         wheel = read_wheel(path, made / WHEELS / path.name, tree)

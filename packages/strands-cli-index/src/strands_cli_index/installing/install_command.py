@@ -161,11 +161,7 @@ class Installation:
         return f"installed {fetched.name} {fetched.version}"
 
     def _attested(self, fetched: Fetched, installer: PluginInstaller) -> Attested:
-        """Return who published the distribution.
-
-        Raises:
-            Denied: The attestations prove a fault.
-        """
+        """Return who published the distribution."""
         from strands_cli_index.publishers.publisher_check import check_fetched, wrong_publisher
 
         attested = check_fetched(fetched, installer)

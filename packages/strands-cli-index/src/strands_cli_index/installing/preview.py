@@ -23,7 +23,7 @@ class Preview:
 
     Attributes:
         fetched: The distribution.
-        installed: The version that is installed; None if it is not.
+        installed: The installed version; None if it is absent.
         tools: Its tools, members of a class or suite one by one, each with the decision before its arguments are known.
         adoptable: The tools that could be adopted from it, where it declares nothing.
         requires: Other distributions that its metadata requires to be installed or changed.

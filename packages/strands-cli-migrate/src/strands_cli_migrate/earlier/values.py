@@ -35,7 +35,7 @@ def token(key: str | int) -> str:
 
 
 def texts_in(value: Any, pointer: str) -> Iterator[tuple[dict[str, Any] | list[Any], Any, str]]:
-    """Yield each text in a value that is a list or a mapping: its holder, its key there, and its pointer."""
+    """Yield each text in a list or a mapping: its holder, its key there, and its pointer."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in pairs:
         item_pointer = f"{pointer}/{token(key)}"

@@ -72,7 +72,7 @@ class Children:
         """
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 - the thread closes it
         # -P: the folder is not a place to import from. A session of its own: Ctrl-C at the page does not end a run.
-        process = subprocess.Popen(  # noqa: S603 - our own program, and arguments that are checked
+        process = subprocess.Popen(  # noqa: S603 - our own program, and checked arguments
             [sys.executable, "-P", "-m", "strands_cli", *words],
             cwd=self._folder,
             env=self._environ,

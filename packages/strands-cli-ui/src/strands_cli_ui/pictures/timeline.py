@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # With more steps than this each agent has a lane instead, and of those no more are drawn.
 MOST_LANES = 24
-# How many bars are drawn about; effects closer than that are one bar.
+# How many bars are drawn about; closer effects are one bar.
 MOST_BARS = 200
 _MOST_ROWS = 4
 _LEAST_PLACES = 8

@@ -44,7 +44,7 @@ class Admission:
         self._announce(self._token)
 
     def redeem(self, token: str) -> Session | None:
-        """Return a new session for the token, which is used up then; None for a wrong one."""
+        """Return a new session for the token, which it uses up; None for a wrong one."""
         if not self._token or not secrets.compare_digest(token.encode(), self._token.encode()):
             return None
         session = Session()

@@ -278,7 +278,7 @@ def continue_run(
 
     Args:
         chosen: Options that replace the stored ones.
-        act: The command's own work, which is done before the run continues.
+        act: The command's own work, done before the run continues.
         change: The changes of the run before it continues.
         ends: Whether the run does not continue.
     """

@@ -149,7 +149,7 @@ class Listening:
     """Passes the events of a run on to all who listen.
 
     Attributes:
-        warnings: Those that are findings.
+        warnings: The warnings with a code.
     """
 
     def __init__(self, listeners: Sequence[Callable[[Any], None]]) -> None:
