@@ -10,7 +10,7 @@ from collections.abc import Callable
 # How long a line is not repeated: while the database is gone, each thread of DBOS says so several times a second.
 QUIET_S = 10.0
 MOST_CHARACTERS = 500
-# The expected errors after a worker has stopped its runs.
+# The expected error after a worker has stopped its runs.
 _EXPECTED = "Asyncio task cancelled"
 _CLASS = re.compile(r"\((?:psycopg|sqlalchemy)[\w.]*\) ")
 _TRACEBACK = "Traceback (most recent call last)"

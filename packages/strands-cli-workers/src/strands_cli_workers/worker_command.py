@@ -212,7 +212,7 @@ def report(event: WorkerEvent) -> None:
 
 @with_run_options(only=("store",))
 def workers(chosen: Chosen, as_json: JSON = False) -> None:
-    """List the workers of a store: who is alive, and their runs.
+    """List the workers of a store: who is alive, and on what they work.
 
     Example: strands workers --store postgresql://strands@db/strands
     """
