@@ -99,13 +99,13 @@ def _items(definition: dict[str, Any], definitions: dict[str, Any], patterns: se
     found = dict[str, str]()
     for key, node in definition["properties"].items():
         default = "; required" if key in required else _default_of(node)
-        meaning = "" if _is_told_below(node, definitions) else _meaning_of(node, definitions).replace("\n", " ")
+        meaning = "" if _is_described_below(node, definitions) else _meaning_of(node, definitions).replace("\n", " ")
         kind = f"{_type_of(node, patterns)}{default}".removeprefix("boolean; ")
         found[key] = f"- `{key}` ({kind}): {meaning}" if meaning else f"- `{key}`: {kind}"
     return found
 
 
-def _is_told_below(node: dict[str, Any], definitions: dict[str, Any]) -> bool:
+def _is_described_below(node: dict[str, Any], definitions: dict[str, Any]) -> bool:
     """Return whether a key has a mapping that no other key has, so that the section of the mapping describes it."""
     refs = [_name_in(form) for form in (node, *node.get("anyOf", ())) if _name_in(form)]
     in_all = json.dumps(definitions).count(f'"#/$defs/{refs[0]}"') if len(refs) == 1 else 0

@@ -24,7 +24,7 @@ AGAIN = ("allow", "yes", "deny", "fail_on_denied", "force", "runs_dir", "store",
 
 @with_run_options()
 def show_status(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
-    """Show how far a batch is: its rows, what waits and how to answer it, why rows failed, what it cost.
+    """Show how far a batch is: its rows, questions, failures and cost.
 
     Example: strands batch status reviews
     """
@@ -37,7 +37,7 @@ def show_status(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSON
 
 @with_run_options(again=True, only=AGAIN)
 def resume_batch(*, batch: BATCH, calls: CutOffRows, how: RowChoices, chosen: Chosen, flags: BatchFlags) -> int:
-    """Run the rows of a batch that have not ended, and collect those that were answered; no file is needed.
+    """Run the rows of a batch that have not ended, and collect those that were answered.
 
     Example: strands batch resume reviews --budget max_cost_usd=10
     """
@@ -53,7 +53,7 @@ def retry_batch(
     chosen: Chosen,
     flags: BatchFlags,
 ) -> int:
-    """Run the failed rows of a batch again, and those that have not ended; finished steps are not repeated.
+    """Run the failed rows of a batch again, and those that have not ended.
 
     Example: strands batch retry reviews --failed
     """
@@ -137,7 +137,7 @@ def _planned(
 
 @with_run_options()
 def cancel_batch(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
-    """Stop a batch for good: the process that works on it is asked to end, and rows that have not ended are cancelled.
+    """Stop a batch for good; rows that have not ended are cancelled.
 
     Example: strands batch cancel reviews
     """

@@ -31,7 +31,7 @@ watch_app = typer.Typer()
 def watch(
     words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command, with its options.")],
 ) -> int:
-    """Run a command again after each change to its workflow, its tools or another file that it depends on.
+    """Run a command again after each change to a file that it depends on.
 
     `strands run SPEC --watch` is a short form of it; `validate`, `plan` and `tools run` have it too.
 

@@ -29,7 +29,7 @@ def build(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
-    """Make a plugin index from wheels: a folder for a web server, with a catalogue, pages to read and pages for pip.
+    """Make a plugin index from wheels: a folder for a web server, also for pip.
 
     No wheel is imported, and the same wheels make the same bytes. An improper wheel is left out; exit 3 then.
 

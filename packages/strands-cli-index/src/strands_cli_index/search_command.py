@@ -57,7 +57,7 @@ def search(
 ) -> int:
     """Search plugin indexes and this machine for plugins that have every word; exit 1 if none has them.
 
-    Names, summaries, tools, workflows, agents and skills are searched. The indexes are those of the config file.
+    The indexes are those of the config file.
 
     Example: strands plugin search weather --index https://tools.example.org/strands/
     """

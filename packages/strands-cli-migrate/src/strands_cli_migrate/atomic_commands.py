@@ -174,7 +174,7 @@ def run(
 ) -> int:
     """Run one agent once; input and answer must fit its schemas.
 
-    It is a run like any other: it has a journal and limits, and can be resumed.
+    It is a run like any other, with a journal and limits.
 
     Example: strands atomic run agents/summary.yaml --input @report.txt
     """
@@ -226,7 +226,7 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
     as_json: JSON = False,
 ) -> None:
-    """Write the file of a new agent: a contract, a test that passes, and the line that shows editors its schema.
+    """Write the file of a new agent, with a contract and a test that passes.
 
     Example: strands atomic new agents/summary
     """

@@ -41,7 +41,7 @@ def run_tests(
 ) -> int:
     """Run the tests in agent files, each as a separate run whose journal is deleted.
 
-    Tests are in the file, or in `tests.yaml` beside it. Tools are called for real, under the same rules as in any run.
+    Tests are in the file, or in `tests.yaml` beside it. Tools are really called, under the usual rules.
     Exit code 10: a test failed; 3: there are no tests.
 
     Example: strands atomic test agents/*.yaml --junit agents.xml

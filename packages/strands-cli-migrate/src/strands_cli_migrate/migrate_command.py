@@ -58,9 +58,9 @@ def migrate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
-    """Write files of an earlier strands-cli in the present format: they mean the same, and keep their comments.
+    """Write files of an earlier strands-cli in the present format, with their comments.
 
-    A file of the present format stays as it is. With --check the exit code is 3 where something would change.
+    With --check the exit code is 3 where something would change.
 
     Example: strands migrate flows/*.yaml
     """

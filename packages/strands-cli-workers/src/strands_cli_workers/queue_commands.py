@@ -82,7 +82,7 @@ def limit_queue(
     chosen: Chosen,
     as_json: JSON = False,
 ) -> None:
-    """Limit the runs of a queue, for all its workers together; they follow at once.
+    """Limit the runs of a queue, for all its workers together.
 
     Example: strands queue limit default --concurrency 20 --rate 60/m
     """

@@ -63,7 +63,7 @@ complete -c strands -f -a '(_strands_completion get-args)' -n '_strands_completi
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish", "powershell", "pwsh"], typer.Argument(help="Your shell.")],
 ) -> None:
-    """Print the script that completes commands, options, tools, providers, runs and workflow files in a shell.
+    """Print the script that completes command lines in a shell.
 
     For bash, write `source ~/.strands.bash` into ~/.bashrc. zsh reads the script from a file _strands in a folder of
     $fpath, fish from ~/.config/fish/completions/strands.fish.

@@ -35,7 +35,7 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Write a new workflow of a pattern, with the line that shows editors its schema.
+    """Write a new workflow of a pattern.
 
     Without a provider it plays a recording written beside it, so it runs at once and offline.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
-    """List the installed plugins: version, source, tools, whether their hooks are on, and what else they bring.
+    """List the installed plugins: versions, sources, tools, hooks and other parts.
 
     Tools are not imported; enabled hook plugins are.
 

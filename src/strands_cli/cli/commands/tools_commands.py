@@ -351,7 +351,7 @@ def import_servers(
 ) -> int:
     """Print the MCP servers of another client's file as sections of a workflow; variables and keys become secrets.
 
-    The exit code is 3 if something is left to do before the sections are valid, which stderr names.
+    Exit code 3: stderr names what is left to do.
 
     Example: strands tools import claude_desktop_config.json > servers.yaml
     """

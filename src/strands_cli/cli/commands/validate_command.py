@@ -28,7 +28,7 @@ def validate(
 ) -> int:
     """Check workflow files and report every finding.
 
-    Of a folder it checks all workflows and agents in it and in its folders, but for hidden ones and environments.
+    Of a folder it checks all workflows and agents below it, but for hidden ones and environments.
 
     `github` marks the lines in a run of GitHub Actions; `sarif` writes SARIF 2.1.0.
 

@@ -64,7 +64,7 @@ def install(
 ) -> int:
     """Install a plugin into this environment, after showing its tools and the permissions they ask for.
 
-    It is downloaded and read without an import; exactly the files that were shown, by their hash, are installed.
+    It is read without an import; exactly the files that were shown, by their hash, are installed.
 
     Example: strands plugin install ./strands_tool_yours-1.0-py3-none-any.whl
     """

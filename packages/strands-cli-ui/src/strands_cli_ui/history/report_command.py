@@ -61,7 +61,7 @@ def report_run(
     where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Write one run, or two compared, as an HTML page that loads nothing, to be opened or sent.
+    """Write one run, or two compared, as an HTML page that loads nothing.
 
     Example: strands runs report last -o run.html
     """

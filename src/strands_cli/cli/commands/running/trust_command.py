@@ -24,7 +24,7 @@ def trust(
     forget: Annotated[bool, typer.Option("--forget", help="Take the answer back: the next run asks again.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Allow a workflow to start and open what it names, so that a run does not ask; a change of that asks again.
+    """Allow a workflow to start and open what it names; a change of that asks again.
 
     Example: strands trust report.yaml
     """

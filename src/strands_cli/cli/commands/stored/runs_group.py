@@ -57,7 +57,7 @@ def show_run(
     where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document; with --follow one a line.")] = False,
 ) -> None:
-    """Show what one run did, as a tree: steps, model turns, tool calls, decisions, costs, why it stopped, its answer.
+    """Show a run as a tree: steps, model turns, tool calls, decisions, costs, why it stopped, its answer.
 
     Example: strands runs show last --full
     """
@@ -312,7 +312,7 @@ def list_runs(
     where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> None:
-    """List stored runs, the newest first; those of which another consists only with --parts, or where they wait.
+    """List stored runs, the newest first; parts of others only with --parts, or where they wait.
 
     Example: strands runs list --status waiting --status interrupted
     """
@@ -335,7 +335,7 @@ def list_runs(
 
 @with_run_options()
 def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
-    """Stop runs for good: a process that works on one is asked to end, and the run cannot be resumed.
+    """Stop runs for good: they cannot be resumed.
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
@@ -368,7 +368,7 @@ def _leave_owner(store: RunStore, run_id: str) -> None:
 
 @with_run_options()
 def delete_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
-    """Delete the journals of runs, with those of which they consist; files that the runs have written stay.
+    """Delete the journals of runs and of their parts; files that they have written stay.
 
     Example: strands runs delete 20261121-033012-a1b2c3
     """

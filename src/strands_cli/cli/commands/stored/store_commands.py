@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def init_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
-    """Make what a store needs in its database; what is there already stays as it is.
+    """Make what a store needs in its database; existing data stays.
 
     Example: strands store init --store postgresql://strands@db.example.com/agents
     """
@@ -30,7 +30,7 @@ def init_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = F
 
 
 def check_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
-    """Check that a store can be used, and show what it is; exit 17 if it cannot.
+    """Check a store, and show what it is; exit 17 if it cannot be used.
 
     Example: strands store check --store postgresql://strands@db.example.com/agents
     """
@@ -38,7 +38,7 @@ def check_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = 
 
 
 def migrate_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
-    """Bring a store that an older version made to the format of this one; its runs stay.
+    """Bring a store of an older version to the present format; its runs stay.
 
     Example: strands store migrate --store postgresql://strands@db.example.com/agents
     """
