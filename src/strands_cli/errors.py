@@ -402,7 +402,7 @@ def exit_code_meanings() -> dict[ExitCode, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class RaisedException:
     """An exception of foreign code in place of an answer."""
 
     error: BaseException

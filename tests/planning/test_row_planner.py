@@ -15,7 +15,7 @@ from strands_cli import app
 from strands_cli.errors import has_errors
 from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.model import LoadedWorkflow
 from strands_cli.workflow.patterns.pattern_models import PATTERNS
 from tests.cli.strands import EXAMPLES
 from tests.examples.kit import WORKFLOWS as EXAMPLE_FILES
@@ -40,7 +40,7 @@ def same(row: Plan, whole: Plan) -> None:
     assert row.findings == whole.findings
 
 
-def rows_of(loaded: Loaded) -> Iterator[dict[str, Any]]:
+def rows_of(loaded: LoadedWorkflow) -> Iterator[dict[str, Any]]:
     """Yield inputs that fit and some that do not: absent, of another type, outside the enum, not declared."""
     assert loaded.spec is not None
     declared = loaded.spec.inputs.declared()
@@ -59,12 +59,12 @@ def rows_of(loaded: Loaded) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(params=WORKFLOWS, ids=[path.relative_to(EXAMPLES).as_posix() for path in WORKFLOWS])
-def loaded(request: pytest.FixtureRequest) -> Loaded:
+def loaded(request: pytest.FixtureRequest) -> LoadedWorkflow:
     return app.load(request.param)
 
 
 @pytest.mark.docs
-def test_a_row_of_each_example_is_the_plan_of_its_inputs(loaded: Loaded) -> None:
+def test_a_row_of_each_example_is_the_plan_of_its_inputs(loaded: LoadedWorkflow) -> None:
     rows = app.plan_rows(loaded)
     for values in rows_of(loaded):
         same(rows.plan(values), app.plan(loaded, RunRequest(values=values)))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.policy.file_places import MAX_NAMES, fields_of_resource
-from strands_cli.policy.resources import EVERYTHING, Resource, Touched, touched
+from strands_cli.policy.resources import EVERYTHING, Resource, TouchedResources, touched
 from strands_cli.policy.rule import Request
 from tests.wordings import Wording
 
@@ -17,7 +17,9 @@ READ_ONLY = {"readOnlyHint": True}
 ALL = (EVERYTHING,)
 
 
-def of(resources: Any = None, hints: Any = None, arguments: Any = None, now: bool = False, **claims: Any) -> Touched:
+def of(
+    resources: Any = None, hints: Any = None, arguments: Any = None, now: bool = False, **claims: Any
+) -> TouchedResources:
     claims |= {} if resources is None else {"resources": resources}
     return touched(
         Request(names=("t",), annotations=hints or {}, claims=claims, arguments=arguments or {}, read_only_now=now)
@@ -31,29 +33,29 @@ def named(template: str, **arguments: Any) -> tuple[Resource, ...]:
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        ({}, Touched(ALL, ALL)),
-        ({"hints": {"destructiveHint": False, "idempotentHint": True}}, Touched(ALL, ALL)),
-        ({"hints": READ_ONLY}, Touched(ALL, ())),
-        ({"hints": READ_ONLY | {"destructiveHint": True}}, Touched(ALL, ALL)),
-        ({"hints": READ_ONLY, "read_only_when": {"required": ["a"]}}, Touched(ALL, ALL)),
-        ({"hints": READ_ONLY, "read_only_when": {"required": ["a"]}, "now": True}, Touched(ALL, ())),
-        ({"now": True}, Touched(ALL, ())),
-        ({"now": True, "hints": READ_ONLY | {"destructiveHint": True}}, Touched(ALL, ALL)),
-        ({"resources": {"reads": [], "writes": []}}, Touched()),
-        ({"resources": {"reads": ["db"], "writes": ["db"]}}, Touched((Resource("db"),), (Resource("db"),))),
-        ({"resources": {"writes": ["db"]}}, Touched(ALL, (Resource("db"),))),
-        ({"resources": {"reads": ["db"]}}, Touched((Resource("db"),), ALL)),
-        ({"resources": {"reads": ["db"]}, "hints": READ_ONLY}, Touched((Resource("db"),), ())),
-        ({"resources": {"reads": [], "writes": ["db"]}, "hints": READ_ONLY}, Touched((), (Resource("db"),))),
-        ({"resources": {"reads": [], "writes": ["db"]}, "now": True}, Touched((Resource("db"),), ())),
-        ({"resources": {"reads": "db", "writes": None}}, Touched(ALL, ALL)),
-        ({"resources": "db"}, Touched(ALL, ALL)),
-        ({"resources": {"reads": [], "writes": [7]}}, Touched((), ALL)),
-        ({"resources": {"reads": [], "writes": ["*"]}}, Touched((), ALL)),
-        ({"resources": {"reads": [], "writes": ["{kind}:a"]}, "arguments": {"kind": "db"}}, Touched((), ALL)),
+        ({}, TouchedResources(ALL, ALL)),
+        ({"hints": {"destructiveHint": False, "idempotentHint": True}}, TouchedResources(ALL, ALL)),
+        ({"hints": READ_ONLY}, TouchedResources(ALL, ())),
+        ({"hints": READ_ONLY | {"destructiveHint": True}}, TouchedResources(ALL, ALL)),
+        ({"hints": READ_ONLY, "read_only_when": {"required": ["a"]}}, TouchedResources(ALL, ALL)),
+        ({"hints": READ_ONLY, "read_only_when": {"required": ["a"]}, "now": True}, TouchedResources(ALL, ())),
+        ({"now": True}, TouchedResources(ALL, ())),
+        ({"now": True, "hints": READ_ONLY | {"destructiveHint": True}}, TouchedResources(ALL, ALL)),
+        ({"resources": {"reads": [], "writes": []}}, TouchedResources()),
+        ({"resources": {"reads": ["db"], "writes": ["db"]}}, TouchedResources((Resource("db"),), (Resource("db"),))),
+        ({"resources": {"writes": ["db"]}}, TouchedResources(ALL, (Resource("db"),))),
+        ({"resources": {"reads": ["db"]}}, TouchedResources((Resource("db"),), ALL)),
+        ({"resources": {"reads": ["db"]}, "hints": READ_ONLY}, TouchedResources((Resource("db"),), ())),
+        ({"resources": {"reads": [], "writes": ["db"]}, "hints": READ_ONLY}, TouchedResources((), (Resource("db"),))),
+        ({"resources": {"reads": [], "writes": ["db"]}, "now": True}, TouchedResources((Resource("db"),), ())),
+        ({"resources": {"reads": "db", "writes": None}}, TouchedResources(ALL, ALL)),
+        ({"resources": "db"}, TouchedResources(ALL, ALL)),
+        ({"resources": {"reads": [], "writes": [7]}}, TouchedResources((), ALL)),
+        ({"resources": {"reads": [], "writes": ["*"]}}, TouchedResources((), ALL)),
+        ({"resources": {"reads": [], "writes": ["{kind}:a"]}, "arguments": {"kind": "db"}}, TouchedResources((), ALL)),
     ],
 )
-def test_what_is_not_declared_is_everything(said: dict[str, Any], meant: Touched) -> None:
+def test_what_is_not_declared_is_everything(said: dict[str, Any], meant: TouchedResources) -> None:
     assert of(**said) == meant
 
 
@@ -119,14 +121,16 @@ RESOURCES = st.builds(
     Resource, st.sampled_from(["file", "url"]), st.lists(st.sampled_from("abc"), max_size=3).map(tuple)
 )
 TOUCHED = st.builds(
-    Touched,
+    TouchedResources,
     st.lists(RESOURCES | st.just(EVERYTHING), max_size=3).map(tuple),
     st.lists(RESOURCES | st.just(EVERYTHING), max_size=3).map(tuple),
 )
 
 
 @given(TOUCHED, TOUCHED)
-def test_unknown_is_apart_from_whatever_touches_anything_and_conflicts_go_both_ways(one: Touched, two: Touched) -> None:
+def test_unknown_is_apart_from_whatever_touches_anything_and_conflicts_go_both_ways(
+    one: TouchedResources, two: TouchedResources
+) -> None:
     assert one.conflicts(two) == two.conflicts(one)
     assert of().conflicts(one) == bool(one.reads or one.writes)
     assert of(hints=READ_ONLY).conflicts(one) == bool(one.writes)
@@ -134,7 +138,7 @@ def test_unknown_is_apart_from_whatever_touches_anything_and_conflicts_go_both_w
 
 @given(st.dictionaries(st.text(max_size=3), st.text() | st.integers() | st.none()), st.text())
 def test_no_arguments_and_no_entry_of_any_kind_break_it(arguments: dict[str, Any], entry: str) -> None:
-    assert isinstance(of({"reads": [entry], "writes": ["file:{path}"]}, arguments=arguments), Touched)
+    assert isinstance(of({"reads": [entry], "writes": ["file:{path}"]}, arguments=arguments), TouchedResources)
 
 
 def test_the_fields_of_an_entry_are_reported_and_what_is_not_an_entry_is_refused(wording: Wording) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.publisher_records import Published, record_digest, remove_published, write_published
+from strands_cli.catalog.publisher_records import PublisherFacts, record_digest, remove_published, write_published
 from strands_cli.publishers import Publisher
 from tests.cli.strands import Folder
 from tests.lock.kit import edit, install
@@ -45,7 +45,9 @@ def digest_in(folder: Folder) -> str:
 
 
 def store(folder: Folder, publisher: Publisher) -> None:
-    published = Published(NAME, "1.0", "strands_tool_shout-1.0-py3-none-any.whl", "0" * 64, publisher, "2026-11-23")
+    published = PublisherFacts(
+        NAME, "1.0", "strands_tool_shout-1.0-py3-none-any.whl", "0" * 64, publisher, "2026-11-23"
+    )
     write_published(digest_in(folder), published, folder.environ)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.publisher_records import (
-    Published,
+    PublisherFacts,
     publisher_of,
     read_published,
     record_digest,
@@ -24,8 +24,8 @@ ACME = Publisher("github", "acme/shout", "release.yml")
 NAME = "strands-tool-shout"
 
 
-def published(name: str = NAME) -> Published:
-    return Published(name, "1.0", "strands_tool_shout-1.0-py3-none-any.whl", "0" * 64, ACME, "2026-11-23")
+def published(name: str = NAME) -> PublisherFacts:
+    return PublisherFacts(name, "1.0", "strands_tool_shout-1.0-py3-none-any.whl", "0" * 64, ACME, "2026-11-23")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from strands_cli.secrets.redactor import HIDE_NOTHING, MARK, MIN_LENGTH, Redacto
 from strands_cli.secrets.secret_forms import FormFinder
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.mcp.toolset import Serving
+from strands_cli.tools.mcp.toolset import ServerNeeds
 
 SECRET = "sk-Ab+/=?&\"\\ <'>é0123456789"
 LINES = "-----BEGIN KEY-----\nMIIEvQIBADAN/BgkqhkiG9w0\nBAQEFAASCBKcwggSj&AgEA\nshort\n-----END KEY-----\n"
@@ -352,7 +352,12 @@ def test_what_a_redactor_hides_is_in_no_repr(tmp_path: Path) -> None:
     journal = SqliteJournal.create(tmp_path / "r1")
     journal.redactor = redactor
     contract = Contract(workspace={}, secrets={"TOKEN": SECRET})
-    shown = [redactor, journal, PermissionCheck((), contract, redactor), Serving(tmp_path, {"TOKEN": SECRET}, redactor)]
+    shown = [
+        redactor,
+        journal,
+        PermissionCheck((), contract, redactor),
+        ServerNeeds(tmp_path, {"TOKEN": SECRET}, redactor),
+    ]
     journal.close()
     for text in (f"{one!r} {one}" for one in (*shown, shown, redactor.stream())):
         assert not redactor.may_hide_in(text)

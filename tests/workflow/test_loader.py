@@ -14,7 +14,7 @@ import pytest
 
 from strands_cli.errors import Finding, has_errors
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.model import LoadedWorkflow
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, ToolEntry
 from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
@@ -30,7 +30,7 @@ EXPECTED_WARNINGS = {
 }
 
 
-def load(text: str) -> Loaded:
+def load(text: str) -> LoadedWorkflow:
     return load_spec(read_document("flow.yaml", text))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from strands_cli import app
-from strands_cli.workflow.templates.given_values import Absent
+from strands_cli.workflow.templates.given_values import AbsentInput
 from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.template import Templates
 from tests.wordings import Wording
@@ -52,6 +52,6 @@ def test_an_argument_that_is_an_input_has_its_value() -> None:
 
 def test_the_error_of_an_input_without_a_value_names_it_and_guesses_no_other(wording: Wording) -> None:
     with pytest.raises(TemplateError) as raised:
-        Templates().render("{{ extra }}", {"extra": Absent(name="extra")})
+        Templates().render("{{ extra }}", {"extra": AbsentInput(name="extra")})
     assert raised.value.is_unknown
     wording(raised.value.message)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.model import LoadedWorkflow
 from strands_cli.yaml_files.document_reader import read_document
 
 WORKFLOW = """\
@@ -20,7 +20,7 @@ pattern: {{type: chain, config: {{steps: [{{agent: main}}]}}}}
 """
 
 
-def load(folder: Path, agent: str, **files: str) -> Loaded:
+def load(folder: Path, agent: str, **files: str) -> LoadedWorkflow:
     (folder / "flow.yaml").write_text(WORKFLOW.format(agent=agent), encoding="utf-8")
     for name, text in files.items():
         path = folder / name.replace("__", "/").replace("_yaml", ".yaml").replace("_json", ".json")
@@ -29,7 +29,7 @@ def load(folder: Path, agent: str, **files: str) -> Loaded:
     return load_spec(read_document(folder / "flow.yaml"))
 
 
-def places_of(loaded: Loaded) -> list[tuple[str, str, int | None]]:
+def places_of(loaded: LoadedWorkflow) -> list[tuple[str, str, int | None]]:
     return [(f.code, Path(f.where.file).name, f.where.line) for f in loaded.findings if f.where]
 
 

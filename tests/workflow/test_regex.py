@@ -56,7 +56,7 @@ def test_a_pattern_that_was_too_slow_over_a_text_is_not_tried_again(monkeypatch:
 )
 def test_a_search_finds_what_pythons_own_engine_finds(pattern: str, text: str) -> None:
     match = re.search(pattern, text)
-    assert regex.search(pattern, text) == (regex.Found(match[0], match.groups()) if match else None)
+    assert regex.search(pattern, text) == (regex.RegexMatch(match[0], match.groups()) if match else None)
     assert (regex.fullmatch(pattern, text) is None) == (re.fullmatch(pattern, text) is None)
     assert regex.replaced(pattern, text, r"\1") == re.sub(pattern, lambda _: r"\1", text)
 
@@ -76,7 +76,7 @@ def test_any_pattern_means_the_same_as_in_python(pattern: str, text: str) -> Non
             with pytest.raises(re.error):
                 regex.search(pattern, text)
             return
-        assert regex.search(pattern, text) == (regex.Found(match[0], match.groups()) if match else None)
+        assert regex.search(pattern, text) == (regex.RegexMatch(match[0], match.groups()) if match else None)
 
 
 def test_a_pattern_without_measure_is_refused() -> None:

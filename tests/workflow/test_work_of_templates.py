@@ -11,7 +11,7 @@ from strands_cli.workflow import graph_paths
 from strands_cli.workflow.checks import check_workflow
 from strands_cli.workflow.checks.check_pattern import LOST_CONVERSATION
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.model import LoadedWorkflow
 from strands_cli.workflow.pattern_model import PlacedStep
 from strands_cli.workflow.patterns import workflow
 from strands_cli.workflow.patterns.chain import Chain
@@ -205,7 +205,7 @@ def test_only_a_wrong_dependency_is_looked_for_in_the_file(monkeypatch: pytest.M
     tasks = "".join(f"      - {{id: t{n}, agent: a, input: y}}\n" for n in range(50))
     agents = "agents: {a: {prompt: p, memory: step, tools: []}}\n"
     text = f"{HEAD}{agents}pattern:\n  type: workflow\n  config:\n    tasks:\n{tasks}"
-    looked = counted(monkeypatch, Loaded, "where")
+    looked = counted(monkeypatch, LoadedWorkflow, "where")
     loaded = load_spec(read_document("w.yaml", f"{text}      - {{id: last, agent: a, input: y, deps: [{deps}, t3]}}\n"))
     assert [finding.message for finding in loaded.findings] == ["the dependency 't3' is named twice"]
     assert sum("/deps/" in given[1] for given in looked) == 1

@@ -22,7 +22,7 @@ from strands_cli_batch.batch_choices import BatchChoices
 from strands_cli_batch.batch_journal import BatchJournal, RowOrder
 from strands_cli_batch.batch_progress import LONGEST_S, SHORTEST_S, BatchProgress
 from strands_cli_batch.batch_run import BatchRun, Ended
-from strands_cli_batch.batch_tally import MOST_MESSAGES, BatchTally, Spent
+from strands_cli_batch.batch_tally import MOST_MESSAGES, BatchSpending, BatchTally
 from strands_cli_batch.checked_rows import CheckedRows
 from strands_cli_batch.result_file import ResultFile
 from strands_cli_batch.result_lines import ResultLines, line_of
@@ -192,9 +192,9 @@ def test_a_tally_counts_rows_and_adds_what_runs_spent_once(tmp_path: Path) -> No
 
 def test_spent_is_not_known_where_a_part_is_not() -> None:
     unpriced = RunEnd("completed", usage=Usage(2, 2), cost_usd=None)
-    whole = Spent(Usage(1, 1), 0.25).plus(unpriced)
+    whole = BatchSpending(Usage(1, 1), 0.25).plus(unpriced)
     assert (whole.cost_usd, whole.usage) == (None, Usage(3, 3))
-    assert whole.plus(unpriced, -1) == Spent(Usage(1, 1), 0.25)
+    assert whole.plus(unpriced, -1) == BatchSpending(Usage(1, 1), 0.25)
 
 
 def test_progress_estimates_the_rest_and_comes_now_and_then() -> None:

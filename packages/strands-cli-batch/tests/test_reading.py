@@ -18,7 +18,7 @@ from strands_cli.errors import InvalidInput, UsageError
 from strands_cli.planning.machine.installation import Installation
 from strands_cli.planning.plan_builder import installation_for
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.model import LoadedWorkflow
 from strands_cli_batch import checked_rows, row_source
 from strands_cli_batch.checked_rows import RowsFile, read_rows
 from strands_cli_batch.row_checks import CheckedRow
@@ -40,7 +40,7 @@ HEADER = "topic,count,tone\n"
 
 
 @cache
-def loaded_flow(flow: str) -> Loaded:
+def loaded_flow(flow: str) -> LoadedWorkflow:
     """Return a workflow, read once for all tests."""
     return app.load("<flow>", flow)
 

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from strands_cli_index.building.site import Built, build_site
+from strands_cli_index.building.site import BuiltIndex, build_site
 from strands_cli_index.reading.index_places import IndexLocation
 from strands_cli_index.reading.search_file import search_text
 from strands_cli_index.reading.site_files import FORMAT, KIND, SEARCHED, WHOLE
@@ -20,7 +20,7 @@ from strands_cli_index.reading.site_files import FORMAT, KIND, SEARCHED, WHOLE
 Answer = tuple[int, Mapping[str, str], bytes]
 
 
-def built(wheelhouse: Path, site: Path) -> Built:
+def built(wheelhouse: Path, site: Path) -> BuiltIndex:
     """Make an index as the command does."""
     return build_site(wheelhouse, site)
 

@@ -14,7 +14,7 @@ from publisher_artifacts import ARTIFACTS, GITHUB, WHEEL, digest_of, document_of
 from publisher_index_server import SIMPLE_HTML, SIMPLE_JSON, Handler, Index, started
 
 from strands_cli.api import Publisher
-from strands_cli_index.publishers.attested import Attested
+from strands_cli_index.publishers.attested import PublisherAttestation
 from strands_cli_index.publishers.index_offers import attested_by_indexes
 from strands_cli_index.publishers.index_settings import IndexSettings
 from strands_cli_index.publishers.limited_fetch import Limits
@@ -37,7 +37,7 @@ def index() -> Iterator[Index]:
         yield made
 
 
-def ask(*urls: str, limits: Limits | None = None, digest: str | None = None) -> Attested:
+def ask(*urls: str, limits: Limits | None = None, digest: str | None = None) -> PublisherAttestation:
     return attested_by_indexes(NAME, [(GITHUB, digest or digest_of(GITHUB))], IndexSettings(urls), limits)
 
 

@@ -52,7 +52,7 @@ from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.tools.calls.agent_tools import CheckedToolCaller
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.calls.workflow_tool_calls import Parts
+from strands_cli.tools.calls.workflow_tool_calls import LoadedToolParts
 from strands_cli.tools.tool_loading import Tell, Toolbox, custom_folders, load_tools
 from strands_cli.workflow.recording_file import Recording, load_recording
 from strands_cli.workflow.steps import AgentStep, CallStep
@@ -60,7 +60,7 @@ from strands_cli.yaml_files.document import escape
 from strands_cli.yaml_files.document_reader import FileSnapshot, read_document, stored_name
 
 if TYPE_CHECKING:
-    from strands_cli.tools.mcp.toolset import Serving
+    from strands_cli.tools.mcp.toolset import ServerNeeds
 
 
 # Where the length of an agent's answers is limited.
@@ -351,14 +351,14 @@ class _Assembly:
                 await workers.close()
             raise
 
-    def _serving(self, plan: Plan) -> Serving | None:
+    def _serving(self, plan: Plan) -> ServerNeeds | None:
         """Return the settings for the plan's MCP servers; None without servers."""
         if not plan.spec.tools.mcp:
             return None
-        from strands_cli.tools.mcp.toolset import Serving  # half a second, for workflows with servers only
+        from strands_cli.tools.mcp.toolset import ServerNeeds  # half a second, for workflows with servers only
 
         folder = plan.spec.folder_of_servers(plan.base_dir)
-        return Serving(folder, self.secrets.values[plan.file], self.secrets.redactor, plan.pinned)
+        return ServerNeeds(folder, self.secrets.values[plan.file], self.secrets.redactor, plan.pinned)
 
     async def _workers(
         self, plan: Plan, workspace: Mapping[str, Any], inner: Mapping[str, Workers], below: bool
@@ -374,7 +374,7 @@ class _Assembly:
             serving=self._serving(plan),
         )
         try:
-            parts = Parts(toolbox, {file: (workers.agents, workers.tools) for file, workers in inner.items()})
+            parts = LoadedToolParts(toolbox, {file: (workers.agents, workers.tools) for file, workers in inner.items()})
             contract = Contract(workspace, self.secrets.values[plan.file], self.request.context)
             locked = plan.locked | {f"mcp:{server}" for server in plan.pinned}
             check = PermissionCheck(

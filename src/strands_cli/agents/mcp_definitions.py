@@ -17,7 +17,7 @@ from strands_cli.planning.plan_values import all_workflows_in, with_parts
 from strands_cli.planning.planned_tool import reached_by
 from strands_cli.secrets.redactor import Redactor, hide_in_output
 from strands_cli.texts.canonical_json import canonical_json
-from strands_cli.tools.mcp.toolset import Serving, definitions_of
+from strands_cli.tools.mcp.toolset import ServerNeeds, definitions_of
 from strands_cli.workflow.findings import DUPLICATE_ID
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def _definitions_of_servers(plan: Plan, servers: Iterable[McpServer]) -> D
     redactor = redactor_of(plan).union(Redactor(values.values()))
     hide_in_output(redactor)
     folder = plan.spec.folder_of_servers(plan.base_dir)
-    return await definitions_of(servers, Serving(folder, values, redactor))
+    return await definitions_of(servers, ServerNeeds(folder, values, redactor))
 
 
 async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:

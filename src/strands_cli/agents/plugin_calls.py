@@ -22,7 +22,7 @@ from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.plugin_values import Call, CallOutcome, PluginTool
 from strands_cli.engine.ports import AgentRequest
 from strands_cli.engine.standalone import StandaloneRun
-from strands_cli.errors import Raised
+from strands_cli.errors import RaisedException
 from strands_cli.planning.plan_values import PlannedAgent, PlannedTool
 from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.planning.resolve.single_tool import python_tool
@@ -88,7 +88,7 @@ class CalledPlugin:
         finally:
             over.set()
         seconds = time.monotonic() - started
-        if isinstance(answer, Raised):
+        if isinstance(answer, RaisedException):
             return CallOutcome(raised=answer.error, seconds=seconds)
         return CallOutcome(answer, seconds=seconds)
 
@@ -111,7 +111,7 @@ class CalledPlugin:
         toolbox = Toolbox(
             {key_of(planned[name]): check_against_manifest(planned[name], [raw]) for name, raw in self._raw.items()}
         )
-        model = _Played(calls)
+        model = _ScriptedModel(calls)
         runner = SdkAgentRunner(lambda *_: model, toolbox, PermissionCheck([_YES], self._contract(workspace)))
         agent = PlannedAgent("author", "Call the tools.", ModelSettings("replay"), tuple(planned.values()))
         request = AgentRequest(agent, "Call the tools.", agent.prompt, agent.tools)
@@ -120,7 +120,7 @@ class CalledPlugin:
 
     async def call_by_plain_agent(self, calls: Sequence[Call]) -> list[dict[str, Any]]:
         """Let a plain Strands agent make the calls, without any code of strands-cli around the tools."""
-        model = _Played(calls)
+        model = _ScriptedModel(calls)
         agent = Agent(
             model=model,
             tools=self._plain(),
@@ -151,7 +151,7 @@ class CalledPlugin:
         return tools if len(tools) == len(made_of) else [*tools, self._module]
 
 
-class _Played(ReplayModel):
+class _ScriptedModel(ReplayModel):
     """A model that requests `calls` in one turn and collects their results."""
 
     def __init__(self, calls: Sequence[Call]) -> None:

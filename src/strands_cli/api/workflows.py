@@ -36,7 +36,7 @@ from strands_cli.yaml_files.document_reader import FileSnapshot
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
     from strands_cli.engine.store_port import StoredJournal
-    from strands_cli.workflow.model import Loaded, WorkflowSpec
+    from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
 
 
 class Workflow:
@@ -45,7 +45,7 @@ class Workflow:
     It holds no state of runs: it can be run many times, also concurrently.
     """
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: LoadedWorkflow) -> None:
         self._loaded = loaded
 
     @classmethod

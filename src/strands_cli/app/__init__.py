@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.store_place import StorePlace
-    from strands_cli.workflow.model import Loaded
+    from strands_cli.workflow.model import LoadedWorkflow
     from strands_cli.yaml_files.document_reader import FileSnapshot
 
     Emit = Callable[[Event], None]
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # -- document -> workflow
 
 
-def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> Loaded:
+def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> LoadedWorkflow:
     """Read a workflow (a file, `-` for standard input, `DIST/NAME`, or `text`), with every finding about it."""
     from strands_cli.workflow.loader import load_spec
     from strands_cli.workflow.packaged_listing import located
@@ -64,7 +64,7 @@ def check(
 
 
 def plan(
-    source: str | Path | Loaded,
+    source: str | Path | LoadedWorkflow,
     request: RunRequest | None = None,
     installation: Installation | None = None,
     *,
@@ -92,7 +92,7 @@ def plan(
 
 
 def plan_rows(
-    source: str | Path | Loaded,
+    source: str | Path | LoadedWorkflow,
     request: RunRequest | None = None,
     installation: Installation | None = None,
     *,
@@ -112,12 +112,12 @@ def plan_rows(
 
 
 def _plannable(
-    loaded: Loaded,
+    loaded: LoadedWorkflow,
     request: RunRequest | None,
     machine: Installation | None,
     catalog: Catalog | None,
     settings: Settings | None,
-) -> tuple[Loaded, Installation, Faults, RunRequest]:
+) -> tuple[LoadedWorkflow, Installation, Faults, RunRequest]:
     """Return the parts for a plan: the checked workflow, the installation, the check of inputs, and the request."""
     from strands_cli.planning.name_checks import check_names
     from strands_cli.planning.plan_builder import installation_for
@@ -229,7 +229,7 @@ def plan_resume(
 
 
 def plan_correction(
-    journal: StoredJournal, corrected: Loaded, changes: Mapping[str, Any], catalog: Catalog | None = None
+    journal: StoredJournal, corrected: LoadedWorkflow, changes: Mapping[str, Any], catalog: Catalog | None = None
 ) -> Correction:
     """Plan a stored run with its corrected workflow; nothing is stored yet.
 

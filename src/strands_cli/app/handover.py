@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan_values import Plan
     from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.model import Loaded
+    from strands_cli.workflow.model import LoadedWorkflow
 
 
 # A stored workflow on another machine: its texts are those of the journal, its paths start from a folder here.
@@ -78,7 +78,7 @@ def moved_request(facts: Facts, folder: Path, changes: Mapping[str, Any]) -> Run
     return stored_request(facts, {"policy": None, "detach": True, "beside": folder, **changes})  # type: ignore[arg-type]
 
 
-def moved_workflow(facts: Facts, base: Path) -> Loaded:
+def moved_workflow(facts: Facts, base: Path) -> LoadedWorkflow:
     """Return the workflow of a run, with `base` in place of the folder that it was in.
 
     No other file of this machine is read: a file that the workflow names is missing here, if the journal lacks it.

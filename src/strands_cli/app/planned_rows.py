@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.secrets.redactor import Redactor
-    from strands_cli.workflow.model import Loaded
+    from strands_cli.workflow.model import LoadedWorkflow
 
 
 Ended = Callable[[RunEnd], None]
@@ -75,7 +75,7 @@ class PlannedRows:
         return cls._made(app.load(source), request)
 
     @classmethod
-    def _made(cls, loaded: Loaded, request: RunRequest) -> PlannedRows:
+    def _made(cls, loaded: LoadedWorkflow, request: RunRequest) -> PlannedRows:
         planner = app.plan_rows(loaded, request)
         of_workflow = (
             finding for finding in planner.planned.findings if finding.code not in (MISSING_INPUT, ARTIFACT_EXISTS)

@@ -114,7 +114,7 @@ _PROGRAMS = ("bin", "Scripts")
 _KEYS = {"version", "distribution", "release", "file", "sha256", "publisher", "verified"}
 
 
-class Published(NamedTuple):
+class PublisherFacts(NamedTuple):
     """The verified facts of a distribution.
 
     `file` is the wheel, `sha256` its digest (hexadecimal), and `verified` the day, `2026-11-23`.
@@ -164,7 +164,7 @@ def publisher_of(name: str, scan: Scan, environ: Mapping[str, str] | None = None
     return published.publisher if published is not None else None
 
 
-def read_published(name: str, scan: Scan, environ: Mapping[str, str] | None = None) -> Published | None:
+def read_published(name: str, scan: Scan, environ: Mapping[str, str] | None = None) -> PublisherFacts | None:
     """Return the verified facts of an installed distribution, by the digest of its RECORD; None if there are none."""
     folder = _folder(environ)
     if folder is None or not os.path.isdir(folder):  # most machines: nothing is read for them
@@ -178,7 +178,7 @@ def read_published(name: str, scan: Scan, environ: Mapping[str, str] | None = No
         return None  # an unreadable file counts as absent, and unknown is never safe
 
 
-def write_published(digest: str, published: Published, environ: Mapping[str, str] | None = None) -> None:
+def write_published(digest: str, published: PublisherFacts, environ: Mapping[str, str] | None = None) -> None:
     """Write the verified facts of a distribution, by the digest of its RECORD.
 
     Raises:
@@ -218,7 +218,7 @@ def _file_name(digest: str) -> str:
     return f"{match[1]}.json"
 
 
-def _read(raw: bytes, name: str) -> Published:
+def _read(raw: bytes, name: str) -> PublisherFacts:
     if len(raw) > MAX_BYTES:
         raise ValueError("larger than what is written")
     document: Any = json.loads(raw)
@@ -229,7 +229,7 @@ def _read(raw: bytes, name: str) -> Published:
         raise ValueError("not what is written")
     if texts["distribution"] != name:
         raise ValueError("of another distribution")
-    return Published(publisher=publisher_from(document["publisher"]), **texts)
+    return PublisherFacts(publisher=publisher_from(document["publisher"]), **texts)
 
 
 # The origin of an installed tool: how it was installed, into which directory, and its file and line.

@@ -66,7 +66,7 @@ _WHERE_FROM = {
 _NOT_EQUIPPED = frozenset({TOOL_BROKEN, TOOL_UNMET})
 
 
-class Installed(Protocol):
+class InstalledCatalog(Protocol):
     """The part of a catalog that resolution needs."""
 
     @property
@@ -85,7 +85,7 @@ class Installed(Protocol):
         """The version of any installed distribution."""
 
 
-def require(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) -> ToolRecord:
+def require(catalog: InstalledCatalog, ref: ToolRef | str, *, suggests: bool = True) -> ToolRecord:
     """Return the record that a reference names, or raise the finding of `lookup`.
 
     Raises:
@@ -99,7 +99,7 @@ def require(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) ->
     raise kind(record.message, findings=[record], fix=record.fix)
 
 
-def lookup(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) -> ToolRecord | Finding:
+def lookup(catalog: InstalledCatalog, ref: ToolRef | str, *, suggests: bool = True) -> ToolRecord | Finding:
     """Return the record that a reference names, or the finding with the reason why it has none.
 
     Args:
@@ -189,7 +189,7 @@ def _ambiguous(ref: ToolRef, claimants: list[ToolRecord]) -> Finding:
     return Finding(TOOL_CONFLICT, message, None, f"write one of them: {choices}")
 
 
-def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
+def _unknown(catalog: InstalledCatalog, ref: ToolRef) -> Finding:
     owner = normalise(ref.distribution) if ref.distribution else None
     if owner:
         message = f"'{ref}' names a tool that '{owner}' does not provide"
@@ -210,7 +210,7 @@ def _its_tools(names: list[str]) -> str | None:
     return f"it has: {', '.join(names)}" if names else None
 
 
-def _suggestion(catalog: Installed, ref: ToolRef) -> str:
+def _suggestion(catalog: InstalledCatalog, ref: ToolRef) -> str:
     prefix = "native:" if ref.kind == "native" else ""
     folded = ref.name.replace("-", "_").lower()
     owned = [record.name for record in catalog.tools if record.distribution == normalise(ref.name)]
@@ -228,7 +228,7 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     return install_tool(folded) + _adopt(catalog, ref.name)
 
 
-def _adopt(catalog: Installed, name: str) -> str:
+def _adopt(catalog: InstalledCatalog, name: str) -> str:
     """Return the command that looks for an undeclared tool, as the end of a fix; empty where nothing can have one."""
     undeclared = catalog.scan.records.keys() - {distribution.name for distribution in catalog.scan.distributions}
     if not any(
@@ -238,7 +238,7 @@ def _adopt(catalog: Installed, name: str) -> str:
     return f"; or, if an installed distribution has it without declaring it: strands plugin adopt --tool {name}"
 
 
-def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
+def _elsewhere(catalog: InstalledCatalog, ref: ToolRef) -> Finding:
     message = f"'{ref}' names {_ELSEWHERE[ref.kind]}, not an installed tool"
     fix = _WHERE_FROM[ref.kind].replace("{ref}", str(ref))
     if ref.kind == "custom":
@@ -252,7 +252,7 @@ def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
     return Finding(NOT_IN_CATALOG, message, None, fix)
 
 
-def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
+def _legacy(catalog: InstalledCatalog, ref: ToolRef) -> ToolRecord | Finding:
     """Return the record of a module of `strands-agents-tools`, which declares no entry points."""
     copies = catalog.scan.records.get(LEGACY_DISTRIBUTION)
     if not copies:

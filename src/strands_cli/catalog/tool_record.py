@@ -35,7 +35,7 @@ AdoptionLevel = Literal["user", "project"]
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class AdoptionOrigin:
     """How a tool of a distribution that declares none became one.
 
     Attributes:
@@ -128,7 +128,7 @@ class ToolRecord:
     members: tuple[ToolRecord, ...] | None = ()
     parent: str | None = None
     registered_by: str | None = None
-    adopted: Adopted | None = None
+    adopted: AdoptionOrigin | None = None
     fix: str | None = None
 
     @classmethod

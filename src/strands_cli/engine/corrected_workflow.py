@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.store_port import StoredJournal
     from strands_cli.planning.plan_values import Plan
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.model import Loaded, WorkflowSpec
+    from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
 
 
 _ABSENT = object()
@@ -105,7 +105,7 @@ class Correction:
         }
 
 
-def stored_workflow(journal: Journal, changes: Mapping[str, Any]) -> tuple[RunRequest, Loaded]:
+def stored_workflow(journal: Journal, changes: Mapping[str, Any]) -> tuple[RunRequest, LoadedWorkflow]:
     """Return the request and the workflow that a run has stored.
 
     Raises:
@@ -116,7 +116,7 @@ def stored_workflow(journal: Journal, changes: Mapping[str, Any]) -> tuple[RunRe
     return request, load_spec(read_document(journal.get("file"), journal.get("text")), snapshot_of(journal))
 
 
-def read_correction(journal: Journal, file: str | Path, text: str | None = None) -> Loaded:
+def read_correction(journal: Journal, file: str | Path, text: str | None = None) -> LoadedWorkflow:
     """Read the corrected workflow of a run, from a file or a text; its paths start from the folder of the run."""
     return load_spec(read_document(file, text), folder_of_run(journal))
 

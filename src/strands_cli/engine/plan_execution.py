@@ -23,7 +23,7 @@ from strands_cli.engine.journal.journal_rows import (
     written_of,
 )
 from strands_cli.engine.patterns.pattern_functions import function_of
-from strands_cli.engine.ports import Ports, Traced
+from strands_cli.engine.ports import Ports, TraceSpan
 from strands_cli.engine.run import Run
 from strands_cli.engine.step_results import FailedCalls, failed_calls_of, require_done
 from strands_cli.engine.waiting.questions import open_questions
@@ -156,7 +156,7 @@ async def execute(
         return await _run_to_end(Run(plan, ports, run_id, emit), write_artifacts, span)
 
 
-async def _run_to_end(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> RunResult:
+async def _run_to_end(run: Run, write_artifacts: WriteArtifacts, span: TraceSpan) -> RunResult:
     pattern, ports = run.plan.spec.pattern, run.ports
     resumed = next(ports.journal.rows(), None) is not None
     run.emit(_started(run, resumed=resumed))
@@ -286,7 +286,7 @@ def _failed_in(run: Run) -> FailedCalls:
         return FailedCalls()
 
 
-def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None, failed: FailedCalls) -> None:
+def _report_end(run: Run, span: TraceSpan, status: RunStatus, reason: str | None, failed: FailedCalls) -> None:
     """Send the event that a run has ended."""
     budget = run.budget
     calls = {"model_calls": budget.model_calls, "tool_calls": budget.tool_calls}

@@ -45,7 +45,7 @@ class SystemClock:
 # The port to a tracer of runs and steps, so that the engine does not depend on OpenTelemetry.
 
 
-class Traced(Protocol):
+class TraceSpan(Protocol):
     """The span of a run or of a step while it is open."""
 
     def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **attributes: Any) -> None:
@@ -55,21 +55,21 @@ class Traced(Protocol):
 class Tracing(Protocol):
     """Opens spans of runs and steps; each is the current span while its context is open."""
 
-    def run(self, run_id: str, workflow: str, pattern: str) -> AbstractContextManager[Traced]:
+    def run(self, run_id: str, workflow: str, pattern: str) -> AbstractContextManager[TraceSpan]:
         """Open the span of a run."""
 
-    def step(self, key: str, kind: StepKind, who: str) -> AbstractContextManager[Traced]:
+    def step(self, key: str, kind: StepKind, who: str) -> AbstractContextManager[TraceSpan]:
         """Open the span of an executed step, not of one from the journal."""
 
 
-class Untraced:
+class NoTracing:
     """Traces nothing."""
 
-    def run(self, run_id: str, workflow: str, pattern: str) -> AbstractContextManager[Traced]:
+    def run(self, run_id: str, workflow: str, pattern: str) -> AbstractContextManager[TraceSpan]:
         """Open nothing."""
         return contextlib.nullcontext(self)
 
-    def step(self, key: str, kind: StepKind, who: str) -> AbstractContextManager[Traced]:
+    def step(self, key: str, kind: StepKind, who: str) -> AbstractContextManager[TraceSpan]:
         """Open nothing."""
         return contextlib.nullcontext(self)
 
@@ -77,7 +77,7 @@ class Untraced:
         """Write nothing."""
 
 
-UNTRACED = Untraced()
+UNTRACED = NoTracing()
 
 # The tracer provider of the run around the caller, None outside of a traced run. It is not a global variable: a program
 # may have a provider of its own, and several runs at the same time.

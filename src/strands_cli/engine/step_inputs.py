@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.journal.journal_rows import Question
 from strands_cli.engine.ports import AgentRequest, Ports
 from strands_cli.engine.step_results import (
-    CompletedAs,
+    CompletedStatus,
     StepResult,
     describe,
     failure_of,
@@ -280,7 +280,7 @@ class StepInputs:
         kind = "hitl" if isinstance(step, GateStep) else describe(step)[0]
         word = self._plan.spec.rendering.completed
         is_renamed = result.status == "completed" and word != "completed"
-        status = CompletedAs(word) if is_renamed else result.status
+        status = CompletedStatus(word) if is_renamed else result.status
         return dataclasses.replace(result, status=status, type=kind, prompt=prompt)
 
     def _agent(self, scope: StepScope, step: AgentStep, visit: Visit) -> tuple[Any, Work]:

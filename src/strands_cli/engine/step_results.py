@@ -28,7 +28,7 @@ UNSHOWN = {"is_shown": False}
 _CHARACTERS_A_TOKEN = 4
 
 
-class CompletedAs(str):
+class CompletedStatus(str):
     """A workflow's word for the status `completed`, to which it is equal too."""
 
     __slots__ = ()
@@ -73,7 +73,7 @@ class StepResult:
         return cls(text_of(result), tool, index, json_of(result))
 
 
-class WithMore(dict[str, Any]):
+class ExtendedMapping(dict[str, Any]):
     """A mapping with more names than its text has: a template that prints the whole makes the same prompt as before."""
 
     def __init__(self, shown: dict[str, Any], **more: Any) -> None:
@@ -86,7 +86,7 @@ class WithMore(dict[str, Any]):
 
 def with_unshown(shown: dict[str, Any], result: StepResult) -> dict[str, Any]:
     """Return a result as a mapping for templates, with the fields that its text lacks."""
-    return WithMore(shown, type=result.type, prompt=result.prompt, tokens_estimated=result.tokens_estimated)
+    return ExtendedMapping(shown, type=result.type, prompt=result.prompt, tokens_estimated=result.tokens_estimated)
 
 
 def describe(step: Step) -> tuple[StepKind, str]:

@@ -15,7 +15,7 @@ from strands_cli.catalog.catalog import Catalog, join_records, scan_tools
 from strands_cli.catalog.distributions.entry_points import Scan, find_package, normalise
 from strands_cli.catalog.record_builder import build_record
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.errors import Code, Denied, Finding, Raised
+from strands_cli.errors import Code, Denied, Finding, RaisedException
 from strands_cli.hooks.hook_values import (
     Check,
     HookContext,
@@ -165,7 +165,7 @@ class Hooks:
         """
         wrappers = []
         for plugin, wrapper in self._call("strands_wrap_tool", record=record):
-            if isinstance(wrapper, Raised) or not (wrapper is None or callable(wrapper)):
+            if isinstance(wrapper, RaisedException) or not (wrapper is None or callable(wrapper)):
                 message = f"the hook plugin {plugin} failed in strands_wrap_tool: {wrapper}"
                 raise Denied(message, fix=f"upgrade it, or: strands plugin disable {plugin}")
             if wrapper is not None:
@@ -219,11 +219,11 @@ class Hooks:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a wrapper may raise anything, SystemExit too
-            return [*answers, (_wrappers_of(caller), Raised(error))]
+            return [*answers, (_wrappers_of(caller), RaisedException(error))]
         finally:
             _ANSWERS.reset(token)
         plugins = {id(answer): plugin for plugin, answer in answers}
-        raised = [(plugin, answer) for plugin, answer in answers if isinstance(answer, Raised)]
+        raised = [(plugin, answer) for plugin, answer in answers if isinstance(answer, RaisedException)]
         # pluggy asks the last first, and puts each answer behind the others; here they are as they were registered.
         all_answers = results[::-1] if isinstance(results, list) else [results]
         return [
@@ -258,7 +258,9 @@ class Hooks:
                 decision = Decision(answer.effect, f"{plugin}: {answer.rule}", plugin=plugin)
                 (allowing if answer.effect == "allow" else decisions).append(decision)
             elif answer is not None:
-                problem = answer if isinstance(answer, Raised) else f"gave {type(answer).__name__}, not a Decision"
+                problem = (
+                    answer if isinstance(answer, RaisedException) else f"gave {type(answer).__name__}, not a Decision"
+                )
                 message = f"the hook plugin {plugin} failed in {hook}: {problem}"
                 decisions.append(Decision("deny", message, plugin=plugin))
         # Of equals the first holds: a plugin's denial keeps a tool from being imported, the workflow's own does not,
@@ -269,9 +271,9 @@ class Hooks:
         """Call a hook that observes; tell its exceptions, and return the other answers."""
         answers = self._call(hook, **arguments)
         for plugin, answer in answers:
-            if isinstance(answer, Raised):
+            if isinstance(answer, RaisedException):
                 self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
-        return [answer for _, answer in answers if not isinstance(answer, Raised)]
+        return [answer for _, answer in answers if not isinstance(answer, RaisedException)]
 
 
 def _records(plugin: str, answer: Any, scan: Scan) -> list[ToolRecord]:
@@ -347,7 +349,7 @@ def _contained(function: Callable[..., Any], plugin: str) -> Callable[..., Any]:
         except BaseException as error:
             if answers is None:
                 raise
-            answers.append((plugin, Raised(error)))
+            answers.append((plugin, RaisedException(error)))
             return None
         if answers is not None and answer is not None:
             answers.append((plugin, answer))
@@ -373,14 +375,14 @@ def _copied(value: Any) -> Any:
     return copy.deepcopy(dict(value)) if isinstance(value, Mapping) else value
 
 
-def _all_of(answer: Any, kind: type) -> list[Any] | Raised | None:
+def _all_of(answer: Any, kind: type) -> list[Any] | RaisedException | None:
     """Return the items where all are of the kind, None for another value, or the exception of making them."""
-    if isinstance(answer, Raised):
+    if isinstance(answer, RaisedException):
         return answer
     if isinstance(answer, (str, Mapping)) or not isinstance(answer, Iterable):
         return [] if answer is None else None
     try:
         items = list(answer)  # a generator runs the plugin's code only now
     except Exception as error:  # noqa: BLE001 - foreign code
-        return Raised(error)
+        return RaisedException(error)
     return items if all(isinstance(item, kind) for item in items) else None

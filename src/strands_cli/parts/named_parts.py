@@ -116,7 +116,7 @@ def not_installed(named: str, distribution: str) -> NotEquipped:
     return NotEquipped(f"`{named}` comes with {distribution}", fix=install_of(distribution))
 
 
-class NamedIn(NamedTuple):
+class NamingFolder(NamedTuple):
     """The folder of a workflow that names a part, and whether the person asks for a lock (`--locked`)."""
 
     folder: Path
@@ -217,7 +217,7 @@ def parts_in_use(place: StorePlace) -> list[Part]:
     return [part for part in named if part is not None]
 
 
-def imported_part(part: Part, policy: Policy | None = None, lock: NamedIn | None = None) -> Any:
+def imported_part(part: Part, policy: Policy | None = None, lock: NamingFolder | None = None) -> Any:
     """Return the object of a part, imported after policy and a lock have been asked.
 
     Args:
@@ -260,7 +260,7 @@ def broken_part(part: Part, problem: str) -> NotEquipped:
     return NotEquipped(message, findings=[Finding(PART_BROKEN, message, None, fix)], fix=fix)
 
 
-def require_admitted(part: Part, policy: Policy | None = None, lock: NamedIn | None = None) -> None:
+def require_admitted(part: Part, policy: Policy | None = None, lock: NamingFolder | None = None) -> None:
     """Check that a part may be imported, without importing it; the arguments are those of `imported_part`.
 
     Raises:
@@ -302,7 +302,7 @@ def _request_of(part: Part) -> Request:
     )
 
 
-def _require_locked(part: Part, policy: Policy, lock: NamedIn | None) -> None:
+def _require_locked(part: Part, policy: Policy, lock: NamingFolder | None) -> None:
     from strands_cli.parts.plugin_lock import check_locked
 
     required_by = policy.lock_required_by(is_asked=lock is not None and lock.asks_for_lock)
@@ -332,7 +332,7 @@ _OUR_PREFIX = "strands_cli."
 _MOST_SHOWN = 80
 
 
-class Declared(NamedTuple):
+class DeclaredEntryPoint(NamedTuple):
     """One entry point as a distribution declares it, in whatever group."""
 
     group: str
@@ -358,13 +358,13 @@ def _installed_faults(name: str, scan: Scan) -> Iterator[Finding]:
             yield replace(fault, severity="warning", fix=f"report it to the authors of {name}: {fault.fix}")
 
 
-def declared_by(record: str, name: str, scan: Scan) -> list[Declared]:
+def declared_by(record: str, name: str, scan: Scan) -> list[DeclaredEntryPoint]:
     """Return the entry points of an installed distribution in every group."""
     read_entry_points(record, name, scan, COMMANDS)  # reads its file, once for all groups
     return declared_in(scan.texts.get(record, b""))
 
 
-def declared_in(text: bytes) -> list[Declared]:
+def declared_in(text: bytes) -> list[DeclaredEntryPoint]:
     """Return the entry points of an `entry_points.txt` in every group; lines without a group or a `=` are left out."""
     group, declared = "", []
     for written in text.decode("utf-8", "replace").splitlines():
@@ -373,11 +373,11 @@ def declared_in(text: bytes) -> list[Declared]:
             group = line.strip("[]")
         elif group and "=" in line and not line.startswith("#"):
             name, _, value = line.partition("=")
-            declared.append(Declared(group, name.strip(), value.strip()))
+            declared.append(DeclaredEntryPoint(group, name.strip(), value.strip()))
     return declared
 
 
-def declared_faults(distribution: str, declared: Iterable[Declared], where: Where) -> Iterator[Finding]:
+def declared_faults(distribution: str, declared: Iterable[DeclaredEntryPoint], where: Where) -> Iterator[Finding]:
     """Yield the groups of a distribution that nothing reads, names that none could write, and names that it has twice.
 
     Args:
@@ -398,7 +398,7 @@ def declared_faults(distribution: str, declared: Iterable[Declared], where: Wher
             yield Finding(BAD_PART_NAME, message, where, fix)
     for (group, name), count in Counter((part.group, part.name) for part in parts).items():
         if count > 1:
-            message = f"'{distribution}' claims {_shown(Declared(group, name, ''))} {count} times"
+            message = f"'{distribution}' claims {_shown(DeclaredEntryPoint(group, name, ''))} {count} times"
             yield Finding(PART_TAKEN, message, where, "rename all but one of them, or report it to its author")
 
 
@@ -418,7 +418,7 @@ def is_meant_as_ours(group: str) -> bool:
     return plain.replace("-", "_").startswith(_OUR_PREFIX)
 
 
-def _shown(part: Declared) -> str:
+def _shown(part: DeclaredEntryPoint) -> str:
     named = typed_name(part.group, part.name)
     name = named if len(named) <= _MOST_SHOWN else f"{named[:_MOST_SHOWN]}..."
     return KINDS[part.group].noun.format(name)
@@ -427,7 +427,7 @@ def _shown(part: Declared) -> str:
 # Secrets of every source: those of the core, and those that installed distributions bring.
 
 
-def require_any_source(secret: SecretReference, environ: Mapping[str, str], lock: NamedIn | None = None) -> None:
+def require_any_source(secret: SecretReference, environ: Mapping[str, str], lock: NamingFolder | None = None) -> None:
     """Check that a secret's source exists, without running a program, opening a file or importing a plugin.
 
     Args:
@@ -447,7 +447,7 @@ def read_any_secret(
     secret: SecretReference,
     environ: Mapping[str, str],
     remote: Callable[[SecretReference], str] | None = None,
-    lock: NamedIn | None = None,
+    lock: NamingFolder | None = None,
 ) -> str:
     """Return a secret's value.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.default_parts import PROVIDERS as GROUP
-from strands_cli.parts.named_parts import NamedIn, broken_part, imported_part, names_in, part_named, parts_of
+from strands_cli.parts.named_parts import NamingFolder, broken_part, imported_part, names_in, part_named, parts_of
 from strands_cli.provider_table import IMPORTED, PROVIDERS, Provider
 from strands_cli.providers import SETTING_FIELDS
 
@@ -28,7 +28,7 @@ def provider_by_name(name: str) -> Provider | None:
     return Provider(name, f"of {part.distribution}", distribution=part.distribution) if part is not None else None
 
 
-def provider_named(name: str, policy: Policy | None = None, lock: NamedIn | None = None) -> Provider | None:
+def provider_named(name: str, policy: Policy | None = None, lock: NamingFolder | None = None) -> Provider | None:
     """Return a provider; that of a distribution is imported after policy and the lock have been asked.
 
     Args:

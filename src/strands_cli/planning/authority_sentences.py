@@ -12,7 +12,7 @@ from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.authority import Use
-    from strands_cli.planning.data_flow.egress import Outgoing
+    from strands_cli.planning.data_flow.egress import OutgoingData
     from strands_cli.planning.data_flow.planned_authority import Authority
     from strands_cli.planning.data_flow.workflow_trust import Trust
     from strands_cli.planning.plan_values import Plan
@@ -67,7 +67,7 @@ def _sentence(use: Use, *, is_marked: bool) -> str:
     return f"{_VERBS[use.kind].format(use_text)}{place_text} ({use.by}){to}{asks}."
 
 
-def _way_out(way: Outgoing) -> str:
+def _way_out(way: OutgoingData) -> str:
     near = " (this machine or a private network)" if way.is_near else ""
     hosts = "any address" if "*" in (way.hosts or ()) else ", ".join(way.hosts or ())
     keys = f", with {', '.join(way.keys)}" if way.keys else ""

@@ -10,7 +10,7 @@ from strands_cli.default_parts import OURS, PROVIDERS
 from strands_cli.errors import Finding
 from strands_cli.planning.provider_checks import UNKNOWN_PROVIDER
 from strands_cli.provider_table import PROVIDERS as OF_CORE
-from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.model import LoadedWorkflow
 from strands_cli.yaml_files.document_reader import FILE_UNREADABLE, folder_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ENVIRON: Mapping[str, str] = {"AWS_REGION": "any"}
 
 
-def check_names(loaded: Loaded, catalog: Catalog | None = None) -> Loaded:
+def check_names(loaded: LoadedWorkflow, catalog: Catalog | None = None) -> LoadedWorkflow:
     """Return a workflow with every finding about it: those of its form, and those about the things that it names.
 
     A tool absent or unusable here is a warning, since the file may be right, and so is a missing directory or
@@ -57,7 +57,7 @@ def _has_tools(spec: WorkflowSpec) -> bool:
     return bool(spec.named_tools() or tools.mcp or tools.http_executors or tools.composite or spec.skills)
 
 
-def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings], list[Finding]]:
+def _models(spec: WorkflowSpec, loaded: LoadedWorkflow) -> tuple[dict[str, ModelSettings], list[Finding]]:
     """Return the models of the agents, where the file alone names them, and their faults."""
     from strands_cli.planning.agent_models import check_models, model_of
     from strands_cli.planning.plan_builder import UNSET_VARIABLE, with_environment
@@ -85,7 +85,9 @@ def _provider_by_name(name: str) -> Provider | None:
     return provider_by_name(name)
 
 
-def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, ModelSettings]) -> Iterator[Finding]:
+def _file_findings(
+    spec: WorkflowSpec, loaded: LoadedWorkflow, models: Mapping[str, ModelSettings]
+) -> Iterator[Finding]:
     """Yield the faults of the files and directories that a workflow names.
 
     Each check is imported where it is needed: together they take a twentieth of the command.
@@ -128,7 +130,7 @@ def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Findi
             yield finding
 
 
-def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) -> Iterator[Finding]:
+def _tool_findings(spec: WorkflowSpec, loaded: LoadedWorkflow, catalog: Catalog | None) -> Iterator[Finding]:
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.planning.agent_models import tools_of_steps
 
@@ -171,11 +173,11 @@ def _of_file(finding: Finding) -> Finding | None:
     return None if finding.code.exit_code in (18, 21) and finding.severity == "error" else finding
 
 
-def _folder(loaded: Loaded) -> Path:
+def _folder(loaded: LoadedWorkflow) -> Path:
     return loaded.snapshot.folder or folder_of(loaded.document)
 
 
-def _resolver(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog) -> ToolResolver:
+def _resolver(spec: WorkflowSpec, loaded: LoadedWorkflow, catalog: Catalog) -> ToolResolver:
     from strands_cli.config import load_settings
     from strands_cli.planning.agent_models import planned_agent
     from strands_cli.planning.machine.rules_in_force import rules_of
@@ -189,7 +191,7 @@ def _resolver(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog) -> ToolResol
     return ToolResolver(context, planned_agent, _planned_workflow)
 
 
-def _planned_workflow(loaded: Loaded, outer: ResolveContext, around: Surroundings) -> Plan:
+def _planned_workflow(loaded: LoadedWorkflow, outer: ResolveContext, around: Surroundings) -> Plan:
     from strands_cli.planning.plan_builder import planned_workflow  # few workflows are tools of others
 
     return planned_workflow(loaded, outer, around)

@@ -22,7 +22,7 @@ from strands_cli.errors import (
     few_of_each,
     has_errors,
 )
-from strands_cli.parts.named_parts import NamedIn
+from strands_cli.parts.named_parts import NamingFolder
 from strands_cli.parts.named_providers import provider_by_name, provider_named
 from strands_cli.planning.agent_models import (
     check_choices,
@@ -58,8 +58,8 @@ from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroun
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.planning.row_planner import (
     InputPlanner,
-    Resolved,
     RowPlanner,
+    RowWorkflow,
     WholePlan,
     bounds_of,
     digest_of_plan,
@@ -71,7 +71,7 @@ from strands_cli.texts.phrases import counted
 from strands_cli.user_files.policy_files import load_policy
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.findings import NO_EFFECT
-from strands_cli.workflow.model import Loaded, WorkflowSpec
+from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
 from strands_cli.yaml_files.document import Document
 from strands_cli.yaml_files.document_reader import folder_of, stored_name
 
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.provider_table import Provider
-    from strands_cli.workflow.model import Loaded
+    from strands_cli.workflow.model import LoadedWorkflow
 
 
 # `${NAME}` and `${NAME:-default}` in the texts of `runtime`: values that differ from machine to machine.
@@ -164,15 +164,17 @@ _ERRORS: dict[int, type[StrandsCliError]] = {
 }
 
 
-def build_plan(loaded: Loaded, machine: Installation, request: RunRequest, around: Surroundings | None = None) -> Plan:
+def build_plan(
+    loaded: LoadedWorkflow, machine: Installation, request: RunRequest, around: Surroundings | None = None
+) -> Plan:
     """Return the plan of a valid workflow as far as the workflow alone decides it: no lock is read, no plugin asked."""
     resolved = resolve_workflow(loaded, machine, request, around)
     return resolved.workflow.planned(resolved.findings)
 
 
 def resolve_workflow(
-    loaded: Loaded, machine: Installation, request: RunRequest, around: Surroundings | None = None
-) -> Resolved:
+    loaded: LoadedWorkflow, machine: Installation, request: RunRequest, around: Surroundings | None = None
+) -> RowWorkflow:
     """Resolve a valid workflow; the findings are its faults, for which `require_runnable` raises.
 
     Args:
@@ -229,7 +231,7 @@ def resolve_workflow(
     checked = [*policy.findings, *unpriced, *_check_workflow(workflow, document, machine, request, around)]
     of_flow = check_data_flow(workflow, document, environ, unnamed, len(spec.env.secrets), is_tool=around.is_tool)
     findings = [*of_inputs, *unset, *of_models, *context.findings, *checked, *of_flow]
-    return Resolved(workflow, few_of_each(findings), planner, tuple(of_inputs), rest)
+    return RowWorkflow(workflow, few_of_each(findings), planner, tuple(of_inputs), rest)
 
 
 def _bounds(
@@ -244,7 +246,7 @@ def _bounds(
 
 
 def _texts(
-    loaded: Loaded, agents: Mapping[str, PlannedAgent], called: Sequence[PlannedTool], resolver: ToolResolver
+    loaded: LoadedWorkflow, agents: Mapping[str, PlannedAgent], called: Sequence[PlannedTool], resolver: ToolResolver
 ) -> dict[str, str]:
     """Return the texts of the files that a workflow is made from besides its own, by `stored_name`."""
     inner = [file for other in workflows_in(called).values() for file in other.plan.files.items()]
@@ -271,7 +273,7 @@ def _providers_for(
     if not machine.imports_providers:
         return provider_by_name
     policy = replace(workflow.policy, rules=workflow.rules)
-    return partial(provider_named, policy=policy, lock=NamedIn(workflow.project, request.locked))
+    return partial(provider_named, policy=policy, lock=NamingFolder(workflow.project, request.locked))
 
 
 def _check_workflow(
@@ -298,7 +300,7 @@ def _check_workflow(
         yield Finding(NO_EFFECT, message, document.where("/outputs/artifacts", key=True), fix, "warning")
 
 
-def require_valid(loaded: Loaded) -> WorkflowSpec:
+def require_valid(loaded: LoadedWorkflow) -> WorkflowSpec:
     """Return a workflow that was read without errors.
 
     Raises:
@@ -310,7 +312,7 @@ def require_valid(loaded: Loaded) -> WorkflowSpec:
 
 
 def installation_for(
-    loaded: Loaded, request: RunRequest, catalog: Catalog | None = None, settings: Settings | None = None
+    loaded: LoadedWorkflow, request: RunRequest, catalog: Catalog | None = None, settings: Settings | None = None
 ) -> Installation:
     """Read this machine for a valid workflow, with the policy file of its folder.
 
@@ -344,7 +346,7 @@ def require_runnable(plan: Plan) -> None:
     raise kind(f"{plan.file} cannot run: {counted(count, 'problem')}", findings=plan.findings)
 
 
-def planned_workflow(loaded: Loaded, outer: ResolveContext, around: Surroundings) -> Plan:
+def planned_workflow(loaded: LoadedWorkflow, outer: ResolveContext, around: Surroundings) -> Plan:
     """Return the plan of a workflow as a tool of another."""
     machine = Installation(outer.catalog, outer.settings, around.policy, outer.hooks, around.environ)
     return build_plan(loaded, machine, around.options, around)
@@ -379,10 +381,10 @@ def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Seq
 
 
 # Returns the faults of the inputs of a workflow as one object.
-Faults = Callable[[WorkflowSpec, Mapping[str, Any], Loaded], list[Finding]]
+Faults = Callable[[WorkflowSpec, Mapping[str, Any], LoadedWorkflow], list[Finding]]
 
 
-def plan_workflow(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> Plan:
+def plan_workflow(loaded: LoadedWorkflow, machine: Installation, faults_of: Faults, request: RunRequest) -> Plan:
     """Return the plan of a workflow on this machine.
 
     Raises:
@@ -391,7 +393,7 @@ def plan_workflow(loaded: Loaded, machine: Installation, faults_of: Faults, requ
     return _whole_plan(loaded, machine, faults_of, request).planned
 
 
-def row_planner(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> RowPlanner:
+def row_planner(loaded: LoadedWorkflow, machine: Installation, faults_of: Faults, request: RunRequest) -> RowPlanner:
     """Return the planner of rows of a workflow; its first plan is the one that `plan_workflow` returns.
 
     Raises:
@@ -401,7 +403,7 @@ def row_planner(loaded: Loaded, machine: Installation, faults_of: Faults, reques
     return RowPlanner(plan_whole(request), request, plan_whole, lambda inputs: faults_of(spec, inputs, loaded))
 
 
-def _whole_plan(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> WholePlan:
+def _whole_plan(loaded: LoadedWorkflow, machine: Installation, faults_of: Faults, request: RunRequest) -> WholePlan:
     require_valid(loaded)
     resolved = resolve_workflow(loaded, machine, request)
     workflow, catalog = resolved.workflow, machine.catalog

@@ -309,7 +309,7 @@ class InputPlanner:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class RowWorkflow:
     """A workflow resolved from the start, with the parts that its rows need.
 
     Attributes:
@@ -336,7 +336,7 @@ class WholePlan:
     """
 
     planned: Plan
-    resolved: Resolved
+    resolved: RowWorkflow
     before: tuple[Finding, ...]
     faults: tuple[Finding, ...]
 

@@ -12,7 +12,7 @@ from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.planning.plan_values import PlannedTool
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.model import Loaded
+from strands_cli.workflow.model import LoadedWorkflow
 from strands_cli.workflow.parts.client_servers import has_client_servers, sections_of_client
 from strands_cli.workflow.templates.template import is_template
 from strands_cli.yaml_files.document import Document, escape
@@ -99,7 +99,7 @@ def _has_template(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(_has_template(item) for item in value)
 
 
-def call_workflow(tool: str, config: Mapping[str, Any] | None = None, declared_in: str | None = None) -> Loaded:
+def call_workflow(tool: str, config: Mapping[str, Any] | None = None, declared_in: str | None = None) -> LoadedWorkflow:
     """Return a workflow whose only step calls a tool.
 
     Args:

@@ -31,7 +31,7 @@ from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow.builder import chain, step, workflow_text
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.loader import load_spec, translated
-from strands_cli.workflow.model import Loaded, WorkflowSpec
+from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
 from strands_cli.workflow.packaged_listing import located
 from strands_cli.workflow.parts.agent_file import Atomic, is_agent_file, read_atomic
 from strands_cli.workflow.sections import NOTE_PREFIX, InputSpec
@@ -60,7 +60,7 @@ class AgentWorkflow:
     text: str | None = None
     snapshot: FileSnapshot = NO_SNAPSHOT
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedWorkflow:
         """Read it as any workflow."""
         return load_spec(read_document(self.source, self.text), self.snapshot)
 
@@ -136,7 +136,7 @@ _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKE
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class FolderPlans:
     """The plans of a folder's workflows, and the files that could not be read, one line each."""
 
     plans: tuple[Plan, ...]
@@ -150,7 +150,7 @@ def plan_folder(
     packaged: Iterable[str] = (),
     *,
     may_be_empty: bool = False,
-) -> Planned:
+) -> FolderPlans:
     """Plan every workflow in a folder, and packaged ones to run there.
 
     Args:
@@ -187,7 +187,7 @@ def plan_folder(
     _require_known(findings)
     if not plans and not may_be_empty:
         raise UsageError(f"there is no workflow in {folder}", fix="name one: strands lock FILE")
-    return Planned(tuple(plans), tuple(unread))
+    return FolderPlans(tuple(plans), tuple(unread))
 
 
 def _packaged(name: str) -> tuple[Document, FileSnapshot]:

@@ -37,7 +37,7 @@ _FIX = "do not install it; report it to its author"
 
 
 @dataclass
-class Unpacked:
+class UnpackedDistribution:
     """A distribution in a folder with the layout of `sys.path`.
 
     Attributes:
@@ -57,7 +57,7 @@ class Unpacked:
     is_mixed: bool = False
 
 
-def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: Catalog) -> list[Finding]:
+def find_collisions(unpacked: UnpackedDistribution, data_places: Sequence[str], installed: Catalog) -> list[Finding]:
     """Return a finding for each file, program or package of others that the distribution would replace or hide.
 
     Args:
@@ -91,7 +91,7 @@ def find_collisions(unpacked: Unpacked, data_places: Sequence[str], installed: C
     return [Finding(PLUGIN_REPLACES, f"'{unpacked.name}' would {wrong}", None, _FIX) for wrong in wrongs]
 
 
-def data_of(unpacked: Unpacked) -> Iterator[str]:
+def data_of(unpacked: UnpackedDistribution) -> Iterator[str]:
     """Yield targets of other files than modules and programs; of a mixed folder only forbidden ones."""
     yield from unpacked.elsewhere
     for path in unpacked.tree.rglob("*") if unpacked.is_mixed else ():
@@ -113,7 +113,7 @@ def _landing(path: str) -> str:
     return os.path.realpath(path).casefold() + os.sep
 
 
-def programs_of(unpacked: Unpacked) -> list[str]:
+def programs_of(unpacked: UnpackedDistribution) -> list[str]:
     """Return the names of the programs that a distribution installs."""
     points = open_distribution(str(unpacked.dist_info)).entry_points
     return sorted({*(point.name for point in points if point.group in _PROGRAMS), *unpacked.scripts})
@@ -126,7 +126,7 @@ def hidden_program(name: str) -> str | None:
     return shutil.which(name, path=os.pathsep.join(others))
 
 
-def foreign_entry_points(unpacked: Unpacked) -> list[str]:
+def foreign_entry_points(unpacked: UnpackedDistribution) -> list[str]:
     """Return the entry points for other programs, which may load them by themselves, each as `group: name`."""
     points = open_distribution(str(unpacked.dist_info)).entry_points
     ours = (*_PROGRAMS, GROUP, HOOKS, *PART_GROUPS, *PACKAGED)  # packaged files are data
@@ -134,7 +134,7 @@ def foreign_entry_points(unpacked: Unpacked) -> list[str]:
     return sorted({f"{point.group}: {point.name}" for point in others})
 
 
-def parts_of_unpacked(unpacked: Unpacked) -> list[Part]:
+def parts_of_unpacked(unpacked: UnpackedDistribution) -> list[Part]:
     """Return the commands, stores and engines that a distribution would bring."""
     points = open_distribution(str(unpacked.dist_info)).entry_points
     named = [point for point in points if point.group in PART_GROUPS and is_part_name(point.group, point.name)]
@@ -171,14 +171,14 @@ def _owner_of(path: str, installed: Catalog) -> str:
     return f"which belongs to '{owner}'" if owner else "which no installed distribution owns"
 
 
-def _files(unpacked: Unpacked, site: str) -> Iterator[str]:
+def _files(unpacked: UnpackedDistribution, site: str) -> Iterator[str]:
     for path in unpacked.tree.rglob("*"):
         inside = path.relative_to(unpacked.tree)
         if path.is_file() and inside.parts[0] not in (unpacked.dist_info.name, ".lock"):
             yield _normal_path(site, inside.as_posix())
 
 
-def _programs(unpacked: Unpacked) -> Iterator[str]:
+def _programs(unpacked: UnpackedDistribution) -> Iterator[str]:
     folder = sysconfig.get_path("scripts")
     for name in programs_of(unpacked):
         yield _normal_path(folder, name)
@@ -191,7 +191,7 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def _alike(unpacked: Unpacked, installed: Catalog) -> Iterator[tuple[str, str]]:
+def _alike(unpacked: UnpackedDistribution, installed: Catalog) -> Iterator[tuple[str, str]]:
     """Yield names of the tree that differ only in case or form from those that Python imports, each with its place."""
     mine = {_folded(path.name): path.name for path in unpacked.tree.iterdir() if path != unpacked.dist_info}
     there = {"strands_cli": "strands_cli"}
@@ -204,7 +204,9 @@ def _alike(unpacked: Unpacked, installed: Catalog) -> Iterator[tuple[str, str]]:
             yield own, other_path
 
 
-def _hidden(unpacked: Unpacked, installed: Catalog, recorded: set[str], site: str) -> Iterator[tuple[str, str]]:
+def _hidden(
+    unpacked: UnpackedDistribution, installed: Catalog, recorded: set[str], site: str
+) -> Iterator[tuple[str, str]]:
     """Yield modules of the tree that others have in another file or folder, such as an editable strands-cli."""
     mine = {record.location for record in installed.tools if record.distribution == unpacked.name and record.location}
     path = list(installed.scan.listings)
@@ -229,7 +231,9 @@ def _is_inside(file: str, locations: Iterable[str]) -> bool:
     return any(file == location or file.startswith(location + os.sep) for location in locations)
 
 
-def _joined_packages(unpacked: Unpacked, installed: Catalog, recorded: set[str]) -> Iterator[tuple[str, str]]:
+def _joined_packages(
+    unpacked: UnpackedDistribution, installed: Catalog, recorded: set[str]
+) -> Iterator[tuple[str, str]]:
     """Yield the regular packages of others that the tree has files for, without an `__init__` of its own."""
     for name in top_names(unpacked.tree):
         folder = unpacked.tree / name

@@ -48,7 +48,7 @@ from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.parts.named_parts import (
     KINDS,
     PART_TAKEN,
-    Declared,
+    DeclaredEntryPoint,
     declared_by,
     declared_faults,
     is_meant_as_ours,
@@ -242,7 +242,7 @@ class PluginSource:
 
     def group_faults(self) -> Iterator[Finding]:
         """Yield malformed entry points, groups that nothing reads, and names unusable or claimed twice."""
-        points = [Declared(*point) for point in self.points]
+        points = [DeclaredEntryPoint(*point) for point in self.points]
         yield from self.faults
         yield from declared_faults(self.name, points, Where(str(self.declared_in)))
 

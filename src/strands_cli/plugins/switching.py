@@ -196,7 +196,7 @@ _MANAGED = "ask the administrator of this machine to change that file"
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class SwitchChange:
     """The change by a command: the plugin's state before and after, in words, and the file."""
 
     name: str
@@ -216,7 +216,7 @@ class HookFiles:
 
 def enable_hooks(
     name: str, files: HookFiles, catalog: Catalog, *, may_allow: bool, required: bool | None = None
-) -> Switched:
+) -> SwitchChange:
     """Switch a hook plugin on in the user's file.
 
     Args:
@@ -245,10 +245,10 @@ def enable_hooks(
     required = own is not None and own.required if required is None else required
     _edit(files.file, lambda text: with_hook(text, name, may_allow=may_allow, required=required))
     after = SwitchedOn(name, "user", "", may_allow, required)
-    return Switched(name, _state(own), _state(after), files.file)
+    return SwitchChange(name, _state(own), _state(after), files.file)
 
 
-def disable_hooks(name: str, files: HookFiles) -> Switched:
+def disable_hooks(name: str, files: HookFiles) -> SwitchChange:
     """Switch a hook plugin off in the user's file; it need not be installed.
 
     Raises:
@@ -261,7 +261,7 @@ def disable_hooks(name: str, files: HookFiles) -> Switched:
         _edit(files.file, lambda text: without_hook(text, name))
     if managed is not None:
         raise Denied(f"{name} stays {_state(managed)}, which {managed.origin} asks for", fix=_MANAGED)
-    return Switched(name, _state(own), "off", files.file)
+    return SwitchChange(name, _state(own), "off", files.file)
 
 
 def is_switched_on(name: str, files: HookFiles) -> bool:

@@ -12,7 +12,7 @@ from strands_cli.catalog.distributions.entry_points import read_entry_points
 from strands_cli.catalog.distributions.scan import scan_installed, search_path
 from strands_cli.catalog.packaged_files import PackagedFolder, scan_packaged
 from strands_cli.catalog.publisher_records import (
-    Published,
+    PublisherFacts,
     record_digest,
     record_digest_of_wheel,
     remove_published,
@@ -35,7 +35,7 @@ from strands_cli.publishers import Publisher
 
 
 @dataclass
-class UnpackedPlugin(own.Unpacked):
+class UnpackedPlugin(own.UnpackedDistribution):
     """A distribution before its installation, in a folder; nothing of it is imported.
 
     Attributes:
@@ -169,7 +169,7 @@ class UnpackedPlugin(own.Unpacked):
             if publisher is None:
                 remove_published(digest)
             else:
-                write_published(digest, Published(self.name, version, file, sha256, publisher, day))
+                write_published(digest, PublisherFacts(self.name, version, file, sha256, publisher, day))
         except OSError as error:
             message = f"the publisher cannot be stored: {error.strerror}"
             raise ArtifactError(message, fix="correct the permissions, or set XDG_DATA_HOME") from error

@@ -142,7 +142,7 @@ _UNHASHED = ("RECORD", "RECORD.jws", "RECORD.p7s")
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerificationResult:
     """The result for one distribution: the number of compared files, and the findings."""
 
     name: str
@@ -156,7 +156,7 @@ class Verified:
         return not any(finding.severity == "error" for finding in self.findings)
 
 
-def verify_distribution(name: str, catalog: Catalog) -> Verified:
+def verify_distribution(name: str, catalog: Catalog) -> VerificationResult:
     """Compare the files of an installed distribution with its RECORD.
 
     RECORD is not signed: this finds damage and edits, but not an attacker who rewrites RECORD too. A lock finds that.
@@ -168,7 +168,7 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
     version = catalog.scan.version(name)
     rows = read_record(dist_info)
     if rows is None:
-        return Verified(name, version, 0, (_unrecorded(name, dist_info),))
+        return VerificationResult(name, version, 0, (_unrecorded(name, dist_info),))
     compared = [row for row in rows if _is_hashed(row)]
     locations = _locations(name, catalog)
     present, editable = files_of(site, dist_info, locations)
@@ -187,7 +187,7 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
         hosts = {top: others[f"{top}/__init__.py"] for top in tops if f"{top}/__init__.py" in others}
         findings += _added(name, site, [path for path in unknown if path.partition("/")[0] not in hosts])
         findings += _guests(name, site, rows, hosts)
-    return Verified(name, version, len(compared), tuple(findings))
+    return VerificationResult(name, version, len(compared), tuple(findings))
 
 
 def _locations(name: str, catalog: Catalog) -> list[str]:

@@ -36,13 +36,13 @@ EVERYTHING = Resource()
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class TouchedResources:
     """The resources that a call reads and writes."""
 
     reads: tuple[Resource, ...] = ()
     writes: tuple[Resource, ...] = ()
 
-    def conflicts(self, other: Touched) -> bool:
+    def conflicts(self, other: TouchedResources) -> bool:
         """Return whether the order of two calls matters."""
         return _meet(self.writes, (*other.writes, *other.reads)) or _meet(self.reads, other.writes)
 
@@ -51,7 +51,7 @@ def _meet(ours: Iterable[Resource], theirs: Sequence[Resource]) -> bool:
     return any(our.overlaps(other) for our in ours for other in theirs)
 
 
-def touched(request: Request) -> Touched:
+def touched(request: Request) -> TouchedResources:
     """Return the resources of a call; undeclared ones are unknown, and unknown means everything.
 
     Args:
@@ -61,12 +61,12 @@ def touched(request: Request) -> Touched:
     arguments = request.arguments or {}
     reads, writes = (_resources(declared.get(key), arguments) for key in ("reads", "writes"))
     if not _reads_only(request):
-        return Touched(reads, writes)
+        return TouchedResources(reads, writes)
     if "writes" not in declared:
-        return Touched(reads)
+        return TouchedResources(reads)
     # A call with read-only arguments only reads the declared writes; a read-only tool that declares writes contradicts
     # itself, so the writes count.
-    return Touched((*reads, *writes)) if request.read_only_now else Touched(reads, writes)
+    return TouchedResources((*reads, *writes)) if request.read_only_now else TouchedResources(reads, writes)
 
 
 def _reads_only(request: Request) -> bool:

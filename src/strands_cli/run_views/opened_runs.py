@@ -90,23 +90,23 @@ class Branch:
 
 
 @dataclass(slots=True)
-class _Growing:
+class _BranchBuilder:
     key: str
     effect: EffectSummary | None = None
-    children: list[_Growing] = field(default_factory=list)
+    children: list[_BranchBuilder] = field(default_factory=list)
 
 
 def tree_of(summary: RunSummary) -> tuple[Branch, ...]:
     """Return the effects of a run as trees, each below the effect whose key is the longest beginning of its own."""
-    tops: list[_Growing] = []
-    branches: dict[str, _Growing] = {}
+    tops: list[_BranchBuilder] = []
+    branches: dict[str, _BranchBuilder] = {}
     for effect in summary.effects:
         growing = _place(effect.row.key, branches, tops)
         growing.effect = effect
     return tuple(_branch(top, summary.run.status) for top in tops)
 
 
-def _place(key: str, branches: dict[str, _Growing], tops: list[_Growing]) -> _Growing:
+def _place(key: str, branches: dict[str, _BranchBuilder], tops: list[_BranchBuilder]) -> _BranchBuilder:
     """Return the place of a key, made with those above it that do not exist yet."""
     missing = []
     while key and key not in branches:
@@ -114,13 +114,13 @@ def _place(key: str, branches: dict[str, _Growing], tops: list[_Growing]) -> _Gr
         key = key.rpartition("/")[0]
     parent = branches.get(key)
     for missing_key in reversed(missing):
-        branches[missing_key] = _Growing(missing_key)
+        branches[missing_key] = _BranchBuilder(missing_key)
         (parent.children if parent else tops).append(branches[missing_key])
         parent = branches[missing_key]
-    return cast(_Growing, parent)
+    return cast(_BranchBuilder, parent)
 
 
-def _branch(top: _Growing, status: RunStatus) -> Branch:
+def _branch(top: _BranchBuilder, status: RunStatus) -> Branch:
     """Return a branch with those below it, deepest first, so that no depth of keys is a depth of calls."""
     order = [top]
     for branch in order:
@@ -131,7 +131,7 @@ def _branch(top: _Growing, status: RunStatus) -> Branch:
     return made[id(top)]
 
 
-def _with_children(branch: _Growing, children: tuple[Branch, ...], status: RunStatus) -> Branch:
+def _with_children(branch: _BranchBuilder, children: tuple[Branch, ...], status: RunStatus) -> Branch:
     reused = branch.effect is not None and branch.effect.status == "reused"
     row = branch.effect.row if branch.effect and not reused else None
     is_paid = row is not None and row.kind == "model" and row.paid_calls > 0

@@ -31,7 +31,7 @@ class CalledTool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredQuestion:
     """A question to a person, and the answer.
 
     Attributes:
@@ -104,7 +104,7 @@ class WholeEffect:
     error: str | None = None
     error_code: str | None = None
     failures: Sequence[str] = ()
-    question: Asked | None = None
+    question: AnsweredQuestion | None = None
     waits_for: str | None = None
     damage: str | None = None
     below: Sequence[str] = ()
@@ -219,7 +219,7 @@ def _human(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     answer: Mapping[str, Any] = row.output if row.status == "done" and isinstance(row.output, Mapping) else {}
     reviewer = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason")}
     return {
-        "question": Asked(question.prompt, question.context, question.words, effect.text, **reviewer),
+        "question": AnsweredQuestion(question.prompt, question.context, question.words, effect.text, **reviewer),
         "error": effect.error,
     }
 

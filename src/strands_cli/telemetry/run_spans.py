@@ -183,18 +183,18 @@ def _sdk_routed() -> Iterator[None]:
     sdk = get_tracer()
     with _routing:
         _runs += 1
-        if not isinstance(sdk.tracer, _Routed):
-            sdk.tracer = _Routed(sdk.tracer)
+        if not isinstance(sdk.tracer, _RoutingTracer):
+            sdk.tracer = _RoutingTracer(sdk.tracer)
     try:
         yield
     finally:
         with _routing:
             _runs -= 1
-            if not _runs and isinstance(sdk.tracer, _Routed):
+            if not _runs and isinstance(sdk.tracer, _RoutingTracer):
                 sdk.tracer = sdk.tracer.other
 
 
-class _Routed(Tracer):
+class _RoutingTracer(Tracer):
     """Creates a span of the run around the caller, or a span of the program outside of runs."""
 
     def __init__(self, other: Tracer) -> None:

@@ -35,7 +35,7 @@ class UnexpectedPlace(Exception):
 def held_adapter(written: str) -> HTTPAdapter:
     """Return an adapter for an address: each connection is checked before anything is sent; a proxy looks up itself."""
 
-    class Held(HTTPAdapter):
+    class HoldingAdapter(HTTPAdapter):
         def get_connection_with_tls_context(
             self,
             request: requests.PreparedRequest,
@@ -48,11 +48,11 @@ def held_adapter(written: str) -> HTTPAdapter:
                 pool.ConnectionCls = _checked(pool.ConnectionCls, written)
             return pool
 
-    return Held()
+    return HoldingAdapter()
 
 
 def _checked(kind: Any, held_to: str) -> Any:
-    class Checked(kind):  # type: ignore[misc]
+    class CheckingExporter(kind):  # type: ignore[misc]
         written = held_to
 
         def _new_conn(self) -> Any:
@@ -63,7 +63,7 @@ def _checked(kind: Any, held_to: str) -> Any:
                 raise UnexpectedPlace(problem)
             return connection
 
-    return Checked
+    return CheckingExporter
 
 
 LEFT_OUT = "[left out]"

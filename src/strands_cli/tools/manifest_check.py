@@ -14,7 +14,7 @@ from strands_cli.planning.plan_values import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tool import InstalledTool, PythonTool, configured_claims
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
-from strands_cli.tools.tool_forms import RawTool, Specified
+from strands_cli.tools.tool_forms import RawTool, SpecifiedTool
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
@@ -26,7 +26,7 @@ _MISMATCH_FIX = "do not use it until its author has corrected it (for authors: s
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedTool(Specified):
+class LoadedTool(SpecifiedTool):
     """A tool ready to be called: `spec` is the description for the model, and the validated one.
 
     `wrappers` are those of hook plugins around each call, the outermost first, each with its plugin's name. `absent` is

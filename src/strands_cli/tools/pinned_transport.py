@@ -143,7 +143,7 @@ def pinned_connections(
     connected to, which is an error of the library.
     """
 
-    class Pinned(http.AsyncBaseTransport):  # type: ignore[misc]
+    class PinnedTransport(http.AsyncBaseTransport):  # type: ignore[misc]
         """The transport."""
 
         async def handle_async_request(self, request: Any) -> Any:
@@ -172,7 +172,7 @@ def pinned_connections(
             """Close the connections."""
             await inner.aclose()
 
-    return Pinned()
+    return PinnedTransport()
 
 
 def _to(http: Any, request: Any, address: str) -> Any:

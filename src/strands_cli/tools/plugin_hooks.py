@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import Raised
+from strands_cli.errors import RaisedException
 from strands_cli.hooks.hook_values import HookContext, ToolCall, Wrapper
 from strands_cli.hooks.manager import Hooks
 from strands_cli.policy.decision import Decision, decide
@@ -58,7 +58,7 @@ class CallHooks:
         except TimeoutError:
             message = f"no answer within {ANSWER_S:g} s of the hook plugin {' or '.join(plugins)}"
             return Decision("deny", message, plugin=plugins[0])
-        if isinstance(answer, Raised):
+        if isinstance(answer, RaisedException):
             raise answer.error
         decision: Decision = answer
         return decision
@@ -75,7 +75,7 @@ class CallHooks:
             named = " or ".join(hooks.implementers("strands_after_call"))
             hooks.tell(f"warning: the hook plugin {named} took over {ANSWER_S:g} s in strands_after_call")
             return
-        if isinstance(answer, Raised):
+        if isinstance(answer, RaisedException):
             raise answer.error
 
     def _context(self, request: Request, scope: StepScope) -> HookContext:
@@ -113,7 +113,7 @@ async def through_wrappers(
         named = " or ".join(plugin for plugin, _ in wrappers)
         message = f"no answer within {seconds:g} s of the hook plugin {named} around the call"
         return error_result(tool_use_id, "timeout", message, retryable=True)
-    if isinstance(answer, Raised):
+    if isinstance(answer, RaisedException):
         raise answer.error
     result: Result = answer
     return result

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from strands_cli.errors import Raised
+from strands_cli.errors import RaisedException
 
 # How long to wait at least before the time is looked at again.
 SHORTEST_S = 0.01
@@ -17,7 +17,7 @@ GRACE_S = 1.0
 async def bounded(
     start: Callable[[], Awaitable[Any]], seconds: float, elsewhere: Callable[[], float] = lambda: 0.0
 ) -> Any:
-    """Run the awaitable of `start` in a task of its own and return its value, or a `Raised`.
+    """Run the awaitable of `start` in a task of its own and return its value, or a `RaisedException`.
 
     A thread that it waits for cannot be ended; it is left to itself.
 
@@ -49,4 +49,4 @@ async def _contained(start: Callable[[], Awaitable[Any]]) -> Any:
     try:
         return await start()
     except BaseException as error:  # noqa: BLE001 - foreign code may raise anything
-        return Raised(error)
+        return RaisedException(error)

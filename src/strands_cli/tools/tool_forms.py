@@ -92,7 +92,7 @@ _OBJECTS = (AgentTool, ToolProvider)
 Closer = tuple[str, Callable[[], Any]]
 
 
-class Specified:
+class SpecifiedTool:
     """A tool whose spec has its input schema under `inputSchema.json`."""
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class Specified:
 
 
 @dataclass(frozen=True, slots=True)
-class RawTool(Specified):
+class RawTool(SpecifiedTool):
     """One tool as its author made it: its spec with `inputSchema.json`, and how it is called.
 
     Attributes:

@@ -38,7 +38,7 @@ from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 from strands_cli.tools.tool_forms import Closer, NotAToolError, ObjectTools, RawTool, close_all, read_reference
 
 if TYPE_CHECKING:
-    from strands_cli.tools.mcp.toolset import Serving
+    from strands_cli.tools.mcp.toolset import ServerNeeds
 
 
 # Changes that a plugin's import may not leave in this process, and the message to a person when it takes long.
@@ -293,7 +293,7 @@ async def load_tools(
     objects: ObjectTools | None = None,
     tell: Tell | None = None,
     hooks: Hooks | None = None,
-    serving: Serving | None = None,
+    serving: ServerNeeds | None = None,
 ) -> Toolbox:
     """Import and check every tool of a plan before its first effect.
 
@@ -344,10 +344,10 @@ async def load_tools(
     return toolbox
 
 
-async def _serve(planned: list[McpTool], serving: Serving | None, toolbox: Toolbox, hooks: Hooks | None) -> None:
-    from strands_cli.tools.mcp.toolset import Serving, load_server_tools
+async def _serve(planned: list[McpTool], serving: ServerNeeds | None, toolbox: Toolbox, hooks: Hooks | None) -> None:
+    from strands_cli.tools.mcp.toolset import ServerNeeds, load_server_tools
 
-    tools = await load_server_tools(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
+    tools = await load_server_tools(planned, serving or ServerNeeds(Path.cwd()), toolbox.closers, hooks)
     toolbox.tools |= {key_of(tool): loaded for tool, loaded in tools.tools}
     toolbox.warnings += tools.warnings
 

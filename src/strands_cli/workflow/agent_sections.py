@@ -26,7 +26,7 @@ class _OfAnyType(InputSpec):
         return value
 
 
-class _Described(InputSpec):
+class _DescribedInput(InputSpec):
     """An input whose schema may have defaults for parts of an object."""
 
     _schema: Mapping[str, Any] = PrivateAttr(default_factory=dict)
@@ -64,7 +64,7 @@ def _input_of(part: Mapping[str, Any]) -> InputSpec:
     try:
         if "type" not in part:
             return _OfAnyType(default=part.get("default"))
-        input_spec = _Described.model_validate(described)
+        input_spec = _DescribedInput.model_validate(described)
         input_spec._schema = part
         return input_spec
     except ValidationError:  # several types, for example

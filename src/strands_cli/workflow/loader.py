@@ -14,11 +14,19 @@ from pydantic import ValidationError
 
 from strands_cli.default_parts import DEFAULTS, FORMATS, OURS, PATTERNS, install_of
 from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError, suggest, too_many
-from strands_cli.parts.named_parts import PART_BROKEN, NamedIn, Part, broken_part, imported_part, names_in, part_named
+from strands_cli.parts.named_parts import (
+    PART_BROKEN,
+    NamingFolder,
+    Part,
+    broken_part,
+    imported_part,
+    names_in,
+    part_named,
+)
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.texts.unicode_safety import printable
-from strands_cli.workflow.model import Loaded, Repairs, WorkflowSpec
+from strands_cli.workflow.model import LoadedWorkflow, Repairs, WorkflowSpec
 from strands_cli.workflow.sections import Inputs, InputSpec
 from strands_cli.yaml_files.document import Document, escape
 from strands_cli.yaml_files.document_reader import NO_SNAPSHOT, FileSnapshot
@@ -152,7 +160,7 @@ def _unknown_version(version: object, document: Document) -> NotEquipped:
 
 
 def _translation(part: Part, document: Document) -> Translation:
-    translate = imported_part(part, lock=NamedIn(Path(document.file).parent))
+    translate = imported_part(part, lock=NamingFolder(Path(document.file).parent))
     try:
         made = translate(copy.deepcopy(document.value))
     except StrandsCliError:
@@ -281,7 +289,7 @@ def _as_written(declared: InputSpec, pointer: str, document: Document) -> InputS
     return declared.model_copy(update=update) if update else declared
 
 
-def check_written_numbers(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_written_numbers(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report numbers that are printed otherwise than written, where no type makes them text."""
     document = loaded.document
     for pointer, text in document.written.items():
@@ -345,7 +353,7 @@ _MOST = {
 _MOST_TOOLS = 1_000
 
 
-def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loaded:
+def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> LoadedWorkflow:
     """Return a document as a workflow, with its mistakes as findings in the order of the file.
 
     Raises:
@@ -356,7 +364,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 
     document, of_format = _in_present_format(document, snapshot.format_version)
     if (wrong := _other_file(document) or _too_large(document)) is not None:
-        return Loaded(None, document, (wrong,))
+        return LoadedWorkflow(None, document, (wrong,))
     _learn_pattern(document)
     findings: list[Finding] = []
     of_form = [*document.findings, *of_format]
@@ -385,12 +393,12 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 
         findings += check_skills(candidate.skills, document, snapshot)
     if candidate is not None:
-        sketch = Loaded(candidate, document, (), files, origins)
+        sketch = LoadedWorkflow(candidate, document, (), files, origins)
         findings += _until_many(check_spec(candidate, sketch), document)
         if keeps_texts:
             findings += check_written_numbers(candidate, sketch)
     shown = candidate if spec else None
-    loaded = Loaded(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
+    loaded = LoadedWorkflow(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
     return loaded.with_findings(findings)
 
 

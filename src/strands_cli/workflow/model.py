@@ -203,7 +203,7 @@ _NONE = Repairs()
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedWorkflow:
     """The result of loading a document.
 
     Attributes:
@@ -232,7 +232,7 @@ class Loaded:
         """The workflow, if there is one without errors."""
         return None if has_errors(self.findings) else self.spec
 
-    def with_findings(self, findings: Iterable[Finding]) -> Loaded:
+    def with_findings(self, findings: Iterable[Finding]) -> LoadedWorkflow:
         """Return it with further findings, each once, in the order of the file; those of other files follow."""
 
         def place(finding: Finding) -> tuple[bool, str, int, int]:
@@ -337,7 +337,7 @@ def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
     return spec.model_copy(update={"tools": tools, "runtime": spec.runtime.model_copy(update=runtime)})
 
 
-def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_secret_places(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Yield an error for each reference to an undeclared secret in a place that sends, or in a host."""
     declared = _declared(spec)
     for pointer, text in _texts(spec):
@@ -351,7 +351,7 @@ def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
             yield Finding(BAD_VALUE, message, loaded.where(pointer), "write the host out; a path may name a secret")
 
 
-def _sent_as_written(text: str, pointer: str, declared: Container[str], loaded: Loaded) -> Iterator[Finding]:
+def _sent_as_written(text: str, pointer: str, declared: Container[str], loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Yield an error for a text that looks like a reference to a secret and is none."""
     written = (match[1] or match[2] for match in _OTHER_FORMS.finditer(text))
     for name in dict.fromkeys(name for name in written if name in declared):
@@ -359,7 +359,7 @@ def _sent_as_written(text: str, pointer: str, declared: Container[str], loaded: 
         yield Finding(UNKNOWN_SECRET, message, loaded.where(pointer), f"write ${{{name}}}")
 
 
-def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> Finding:
+def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: LoadedWorkflow) -> Finding:
     plain = name.removeprefix(_PREFIX)
     message = f"${{{name}}} names no secret: `env.secrets` does not have '{plain}'"
     fix: str | None = "write ${NAME}, the name of a secret of `env.secrets`"

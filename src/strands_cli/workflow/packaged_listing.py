@@ -94,7 +94,7 @@ _MAX_SKILL = 128 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PackagedItem:
     """One workflow, agent or skill of an installed distribution.
 
     Attributes:
@@ -122,7 +122,7 @@ class Listed:
         }
 
 
-def list_packaged(path: Sequence[str] | None = None) -> tuple[tuple[Listed, ...], tuple[Finding, ...]]:
+def list_packaged(path: Sequence[str] | None = None) -> tuple[tuple[PackagedItem, ...], tuple[Finding, ...]]:
     """Return every packaged file, by name, and the faults of the packages.
 
     Recordings, tests and other files beside workflows are left out.
@@ -132,7 +132,7 @@ def list_packaged(path: Sequence[str] | None = None) -> tuple[tuple[Listed, ...]
     """
     folders, faults = scan_packaged(path)
     findings = list(faults)
-    listing: dict[tuple[PackagedKind, str], Listed] = {}
+    listing: dict[tuple[PackagedKind, str], PackagedItem] = {}
     for folder in folders:
         files, faults = files_in(folder)
         findings += faults
@@ -143,10 +143,10 @@ def list_packaged(path: Sequence[str] | None = None) -> tuple[tuple[Listed, ...]
     return tuple(ordered), tuple(dict.fromkeys(findings))
 
 
-def _listed(file: PackagedFile, findings: list[Finding]) -> Iterator[Listed]:
+def _listed(file: PackagedFile, findings: list[Finding]) -> Iterator[PackagedItem]:
     try:
         if file.kind == "skill":
-            yield Listed(file, _described_skill(Path(file.path, SKILL)))
+            yield PackagedItem(file, _described_skill(Path(file.path, SKILL)))
             return
         value = read_document(Path(file.path)).value
     except StrandsCliError as error:
@@ -154,11 +154,11 @@ def _listed(file: PackagedFile, findings: list[Finding]) -> Iterator[Listed]:
         reason = first.message if first is not None else error.message
         where = (first.where if first is not None else None) or Where(file.path)
         findings.append(Finding(BAD_PACKAGED, f"{file.ref} cannot be read: {reason}", where, _report_to(file)))
-        yield Listed(file, None, reason)
+        yield PackagedItem(file, None, reason)
         return
     if isinstance(value, dict) and _kind_of(value) == file.kind:
         text = value.get("description")
-        yield Listed(file, text if isinstance(text, str) and text.strip() else None)
+        yield PackagedItem(file, text if isinstance(text, str) and text.strip() else None)
 
 
 def _described_skill(file: Path) -> str | None:

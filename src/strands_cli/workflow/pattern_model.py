@@ -46,7 +46,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Unnamed:
+class UnknownContent:
     """A value whose content is unknown before the run."""
 
 
@@ -74,11 +74,11 @@ class Output:
 BESIDE: Path = (".", "output")
 
 
-class Answered(dict[str, Any]):
+class AnswerNames(dict[str, Any]):
     """The names that a model's answer always has; it may have more."""
 
 
-ANY = Unnamed()
+ANY = UnknownContent()
 Scope = Mapping[str, Any]
 
 
@@ -136,7 +136,7 @@ def problem_of(path: Path, scope: Scope) -> Problem | None:
     """Follow a path whose first name the scope has; return the problem where it does not exist."""
     node: Any = scope
     for position, part in enumerate(path):
-        if isinstance(node, (Unnamed, Text, Output)) or (part == "*" and not isinstance(node, Items)):
+        if isinstance(node, (UnknownContent, Text, Output)) or (part == "*" and not isinstance(node, Items)):
             return None
         if isinstance(node, Items):
             if part == "*":
@@ -170,7 +170,7 @@ def answer_in(path: Path, scope: Scope) -> tuple[int, Text | Output] | None:
 def _absent(path: Path, position: int, node: Mapping[str, Any]) -> Problem:
     owner, part = spoken_path(path[:position]), str(path[position])
     known_names = tuple(sorted(node))
-    if isinstance(node, Answered):
+    if isinstance(node, AnswerNames):
         return Problem(
             f"`{owner}` has `{part}` only where the model answers with it", part, known_names, is_certain=False
         )
@@ -421,7 +421,7 @@ class PatternModel(FormatModel):
         """Return the name of a step in `execution_context`: the id of a node or task, a role, else the step's key."""
         return _NOT_IN_NAMES.sub("", key)
 
-    def last_answer(self) -> Text | Unnamed:
+    def last_answer(self) -> Text | UnknownContent:
         """Return `last_response` at the end of a run."""
         return ANY
 

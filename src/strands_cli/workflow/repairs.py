@@ -27,7 +27,7 @@ from strands_cli.workflow.patterns.routing import UNKNOWN_ROUTE
 from strands_cli.workflow.patterns.workflow import MISSING_DEPENDENCY, UNKNOWN_TASK
 from strands_cli.workflow.recording_file import BAD_RECORDING
 from strands_cli.workflow.sections import Inputs, InputSpec, type_word_of
-from strands_cli.workflow.templates.given_values import Absent, given_value
+from strands_cli.workflow.templates.given_values import AbsentInput, given_value
 from strands_cli.workflow.validation_errors import (
     STEP_WORDS,
     counts_failed_items,
@@ -66,7 +66,7 @@ class _GivenInputs(Inputs):
 
     def _seen(self, name: str, value: Any, word: str) -> Any:
         if value is None and name in self.optional and self.absent == "undefined":
-            return Absent(name=name)
+            return AbsentInput(name=name)
         return given_value(value, word) if isinstance(value, str) and self.keep_texts else value
 
 

@@ -141,7 +141,7 @@ _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U0001000
 
 
 @dataclass(slots=True)
-class _Built:
+class _FinishedNode:
     """A finished node: its value, its pointer, the number of nodes in it with aliases resolved, and its depth."""
 
     value: Any
@@ -151,7 +151,7 @@ class _Built:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenNode:
     """A mapping or sequence during its reading."""
 
     value: dict[str, Any] | list[Any]
@@ -162,7 +162,7 @@ class _Open:
     key: str | None = None
     key_position: Position = (1, 1)
     merging: bool = False
-    merges: list[_Built] = field(default_factory=list)
+    merges: list[_FinishedNode] = field(default_factory=list)
 
 
 class _Builder:
@@ -170,9 +170,9 @@ class _Builder:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.stack: list[_Open] = []
-        self.root: _Built | None = None
-        self.anchors: dict[str, _Built] = {}
+        self.stack: list[_OpenNode] = []
+        self.root: _FinishedNode | None = None
+        self.anchors: dict[str, _FinishedNode] = {}
         self.positions: dict[str, Position] = {}
         self.keys: dict[str, Position] = {}
         self.aliases: dict[str, str] = {}
@@ -247,7 +247,7 @@ class _Builder:
             self.stack[-1].merging = event.value == "<<" and event.implicit[0]
             return
         pointer = self._pointer(position)
-        built = _Built(self._scalar_value(event, position, pointer), pointer)
+        built = _FinishedNode(self._scalar_value(event, position, pointer), pointer)
         self._remember(event.anchor, built)
         self._place(built)
 
@@ -300,7 +300,7 @@ class _Builder:
         self._require_depth(len(self.stack) + target.depth, position)
         pointer = self._pointer(position)
         self.aliases[pointer] = target.pointer
-        self._place(_Built(target.value, target.pointer, target.size, target.depth))
+        self._place(_FinishedNode(target.value, target.pointer, target.size, target.depth))
 
     def _key_text(self, value: Any, position: Position) -> str:
         if isinstance(value, (dict, list)):
@@ -320,21 +320,21 @@ class _Builder:
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         if event.tag not in (None, "!", _TAG + ("map" if is_mapping else "seq")):
             self._report_tag(event.tag, position, pointer)
-        self.stack.append(_Open({} if is_mapping else [], pointer, event.anchor))
+        self.stack.append(_OpenNode({} if is_mapping else [], pointer, event.anchor))
 
     def _close(self) -> None:
         frame = self.stack.pop()
         for source in frame.merges:
             self._merge(frame, source)
-        built = _Built(frame.value, frame.pointer, frame.size, frame.depth)
+        built = _FinishedNode(frame.value, frame.pointer, frame.size, frame.depth)
         self._remember(frame.anchor, built)
         self._place(built)
 
-    def _remember(self, anchor: str | None, built: _Built) -> None:
+    def _remember(self, anchor: str | None, built: _FinishedNode) -> None:
         if anchor is not None:
             self.anchors[anchor] = built
 
-    def _place(self, built: _Built) -> None:
+    def _place(self, built: _FinishedNode) -> None:
         """Put a finished node into its parent."""
         if not self.stack:
             self.root = built
@@ -351,7 +351,7 @@ class _Builder:
             parent.value[parent.key or ""] = built.value
         parent.key, parent.merging = None, False
 
-    def _merge(self, frame: _Open, source: _Built) -> None:
+    def _merge(self, frame: _OpenNode, source: _FinishedNode) -> None:
         """Add the entries of `<<`: keys of the mapping itself win, then those of the first source."""
         target = frame.value
         if not isinstance(target, dict):

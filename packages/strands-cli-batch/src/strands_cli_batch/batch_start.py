@@ -51,7 +51,7 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
     from strands_cli_batch.batch_execution import until_reachable
     from strands_cli_batch.batch_verbs import continue_batch
 
-    typed = _Typed(rows, BatchChoices().changed(how.changes()), new, flags)
+    typed = _TypedOptions(rows, BatchChoices().changed(how.changes()), new, flags)
     with json_on_failure(typed.known if flags.as_json else None):
         flags.require_one_result(typed.choices.out)
         request = chosen.request()
@@ -66,7 +66,7 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
         return until_reachable(begin, store_place, quiet=flags.quiet) if typed.choices.engine else begin()
 
 
-def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
+def _start(spec: str, request: RunRequest, typed: _TypedOptions) -> int:
     """Check a workflow with its rows, and work on them."""
     from strands_cli.api import ManyRunsView, PlannedRows, Runs, require_trust
     from strands_cli_batch.batch_identity import chosen_name
@@ -93,7 +93,7 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Typed:
+class _TypedOptions:
     """The typed options; `known` gets the facts of the batch, for a JSON document that reports an error."""
 
     rows: str
@@ -103,7 +103,7 @@ class _Typed:
     known: dict[str, Any] = field(default_factory=lambda: {"batch": None, "status": "failed"})
 
 
-def _begin(workflow: PlannedRows, name: str, read: CheckedRows, store: RunStore, typed: _Typed) -> int:
+def _begin(workflow: PlannedRows, name: str, read: CheckedRows, store: RunStore, typed: _TypedOptions) -> int:
     """Open the journal of the batch, or make it, and work on it."""
     from strands_cli_batch.batch_execution import BatchWork, work_on
     from strands_cli_batch.batch_identity import identified

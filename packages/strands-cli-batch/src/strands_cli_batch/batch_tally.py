@@ -15,7 +15,7 @@ MOST_EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class BatchSpending:
     """The usage of runs together.
 
     Attributes:
@@ -35,7 +35,7 @@ class Spent:
         """The cost, or None if that of a call is not known."""
         return None if self.unpriced else round(self.known_cost, 10)
 
-    def plus(self, end: RunEnd | None, sign: int = 1) -> Spent:
+    def plus(self, end: RunEnd | None, sign: int = 1) -> BatchSpending:
         """Return it with the usage of one run; with the sign -1 without that."""
         if end is None:
             return self
@@ -47,7 +47,7 @@ class Spent:
             for usage_field in fields(Usage)
         }
         cost, unpriced = self.known_cost + sign * (end.cost_usd or 0.0), self.unpriced + sign * (end.cost_usd is None)
-        return Spent(Usage(**tokens), cost, unpriced, **counts)
+        return BatchSpending(Usage(**tokens), cost, unpriced, **counts)
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class BatchTally:
     by_status: Counter[RunStatus] = field(default_factory=Counter)
     reused: int = 0
     running: int = 0
-    spent: Spent = field(default_factory=Spent)
+    spent: BatchSpending = field(default_factory=BatchSpending)
     failures: dict[str, Failures] = field(default_factory=dict)
     other_failures: int = 0
     denied: int = 0

@@ -130,7 +130,7 @@ class TextLines:
     def __init__(self, source: RowSource) -> None:
         self.name = source.name
         self.number = 0
-        counted = io.BufferedReader(_Counted(source.stream, source.name), 64 * 1024)
+        counted = io.BufferedReader(_CountedStream(source.stream, source.name), 64 * 1024)
         begin = counted.peek(4)[:4]
         if begin in _WORKBOOKS:
             finding = Finding(ROWS_UNREADABLE, "the file is a workbook, not text", self.where(1, 1), _OF_WORKBOOK)
@@ -187,7 +187,7 @@ def _foreign(char: str, text: str, name: str) -> tuple[str, str]:
     return message, f"if a program of Windows wrote it: iconv -f windows-1252 -t utf-8 {file} > {new}"
 
 
-class _Counted(io.RawIOBase):
+class _CountedStream(io.RawIOBase):
     """The bytes of a stream, of which no more than the bound are read; it leaves the stream open."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:

@@ -161,7 +161,7 @@ def workspace(prepare: Prepare) -> Iterator[Path]:
 
 
 @dataclass(slots=True)
-class Watched:
+class ObservedEffects:
     """The printed text, and the changed states of the process."""
 
     printed: str = ""
@@ -169,9 +169,9 @@ class Watched:
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[Watched]:
+def watched() -> Iterator[ObservedEffects]:
     """Capture standard output; restore the current directory, `sys.path` and the environment, and list the changes."""
-    traces, here, path, environment = Watched(), Path.cwd(), list(sys.path), dict(os.environ)
+    traces, here, path, environment = ObservedEffects(), Path.cwd(), list(sys.path), dict(os.environ)
     with tempfile.TemporaryFile() as caught:
         try:
             with _standard_output_in(caught.fileno()):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from strands_cli.api import Check, MachineChecks
-from strands_cli_doctor.os_layers import Found, find_layers
+from strands_cli_doctor.os_layers import LayerState, find_layers
 from strands_cli_doctor.own_checks import check_path, check_python, check_terminal
 from strands_cli_doctor.sandbox_engines import Engine, find_engines
 
@@ -24,7 +24,7 @@ class Examination:
     """
 
     lines: tuple[tuple[str | None, Check], ...]
-    layers: tuple[Found, ...]
+    layers: tuple[LayerState, ...]
     engines: tuple[Engine, ...]
 
 

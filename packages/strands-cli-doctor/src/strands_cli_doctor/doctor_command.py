@@ -11,7 +11,7 @@ from strands_cli.api import ExitCode, print_json, print_result, table
 
 if TYPE_CHECKING:
     from strands_cli_doctor.diagnosis import Examination
-    from strands_cli_doctor.os_layers import Found
+    from strands_cli_doctor.os_layers import LayerState
 
 
 def doctor(
@@ -46,7 +46,7 @@ def _print_lines(examination: Examination) -> None:
             print_result(f"{'':8} {'':{width}}  fix: {' '.join(check.fix.split())}")
 
 
-def _print_layers(layers: tuple[Found, ...]) -> None:
+def _print_layers(layers: tuple[LayerState, ...]) -> None:
     rows = [("layer", "here", "Linux", "macOS", "Windows", "prevents")]
     for layer_state in layers:
         layer = layer_state.layer

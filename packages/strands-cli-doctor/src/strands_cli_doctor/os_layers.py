@@ -34,7 +34,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LayerState:
     """A layer as it is on this machine: its strength, and details from the probe."""
 
     layer: Layer
@@ -113,21 +113,21 @@ print(json.dumps(found))
 """
 
 
-def find_layers(platform: str = sys.platform) -> list[Found]:
+def find_layers(platform: str = sys.platform) -> list[LayerState]:
     """Return every layer as it is on this machine; only Linux is probed, other platforms use the table."""
     if platform != "linux":
-        return [Found(layer, layer.on(platform)) for layer in LAYERS]
+        return [LayerState(layer, layer.on(platform)) for layer in LAYERS]
     answers = _probe()
     return [_found(layer, answers) for layer in LAYERS]
 
 
-def _found(layer: Layer, answers: Mapping[str, Any] | str) -> Found:
+def _found(layer: Layer, answers: Mapping[str, Any] | str) -> LayerState:
     if layer.probe in ("walk", "groups", "modes"):  # every supported kernel has these
-        return Found(layer, layer.linux)
+        return LayerState(layer, layer.linux)
     if isinstance(answers, str):
-        return Found(layer, "not available", answers)
+        return LayerState(layer, "not available", answers)
     works, detail = answers.get(layer.probe, (False, "the probe did not answer"))
-    return Found(layer, "enforced" if works else "not available", detail)
+    return LayerState(layer, "enforced" if works else "not available", detail)
 
 
 def _probe() -> Mapping[str, Any] | str:

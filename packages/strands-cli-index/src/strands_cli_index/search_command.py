@@ -34,7 +34,7 @@ MOST_TOOLS = 8
 MAX_TEXT = 100
 
 
-class Installed(Protocol):
+class InstalledCatalog(Protocol):
     """The catalog of this machine, as far as a search needs it."""
 
     @property
@@ -105,7 +105,7 @@ def _nothing(words: Sequence[str], places: Sequence[IndexLocation], unread: Sequ
 
 
 def _in_index(
-    location: IndexLocation, words: Sequence[str], installed: Installed, remarks: list[str]
+    location: IndexLocation, words: Sequence[str], installed: InstalledCatalog, remarks: list[str]
 ) -> Iterator[dict[str, Any]]:
     if location.url is None and location.folder is None:  # the index of pip, without manifests
         return
@@ -116,7 +116,7 @@ def _in_index(
         yield _of_line(line, location, installed)
 
 
-def _of_line(line: SearchLine, location: IndexLocation, installed: Installed) -> dict[str, Any]:
+def _of_line(line: SearchLine, location: IndexLocation, installed: InstalledCatalog) -> dict[str, Any]:
     return {
         "name": line.name,
         "version": line.version,
@@ -132,7 +132,7 @@ def _of_line(line: SearchLine, location: IndexLocation, installed: Installed) ->
     }
 
 
-def _installed_only(words: Sequence[str], installed: Installed, listed: set[str]) -> Iterator[dict[str, Any]]:
+def _installed_only(words: Sequence[str], installed: InstalledCatalog, listed: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the distributions of this machine with the words that no index with these has."""
     owners: dict[str, list[ToolRecord]] = {}
     for record in installed.tools:
@@ -172,7 +172,11 @@ def _packaged_here() -> dict[str, dict[str, list[str]]]:
 
 
 def _of_records(
-    name: str, records: Sequence[ToolRecord], packaged: Mapping[str, list[str]], summary: str, installed: Installed
+    name: str,
+    records: Sequence[ToolRecord],
+    packaged: Mapping[str, list[str]],
+    summary: str,
+    installed: InstalledCatalog,
 ) -> dict[str, Any]:
     version = installed.version_of(name)
     tools = [

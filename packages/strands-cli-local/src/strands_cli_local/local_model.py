@@ -17,7 +17,7 @@ from strands_cli.api import InvalidInput, NotEquipped
 from strands_cli_local.chat_answer import AnswerReader
 from strands_cli_local.chat_request import Form, Turn, turn_of
 from strands_cli_local.gguf_header import read_header
-from strands_cli_local.runtime import Loaded, Loading, load, require_room, require_runtime
+from strands_cli_local.runtime import LoadedModel, LoadOptions, load, require_room, require_runtime
 
 # Tokens of one conversation where the workflow names none; a file that was trained for fewer gets those.
 CONTEXT = 4096
@@ -107,7 +107,7 @@ class LocalModel(Model):
             "repeat_penalty": repeat_penalty,
         }
         self._sampling = {name: value for name, value in sampling.items() if value is not None}
-        self._loading = Loading(header, length, parallel, threads, gpu_layers, check_memory)
+        self._loading = LoadOptions(header, length, parallel, threads, gpu_layers, check_memory)
         require_room(self._loading)
         by_template = header.calls_tools if tool_calls is None else tool_calls == "template"
         self._by_template = None if tool_calls is None and not by_template else by_template
@@ -168,7 +168,7 @@ class LocalModel(Model):
             yield event
         yield {"metadata": {"usage": reader.usage, "metrics": {"latencyMs": int(1000 * (time.monotonic() - began))}}}
 
-    async def _chunks(self, loaded: Loaded, turn: Turn) -> AsyncIterator[Mapping[str, Any]]:
+    async def _chunks(self, loaded: LoadedModel, turn: Turn) -> AsyncIterator[Mapping[str, Any]]:
         """Yield the chunks of an answer; an empty one for each second in which there is nothing else."""
         body = {**self._sampling, **turn.body, "stream": True, "stream_options": {"include_usage": True}}
         transport = httpx.AsyncHTTPTransport(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), trust_env=False)

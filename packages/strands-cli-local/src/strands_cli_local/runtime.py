@@ -37,7 +37,7 @@ WAITING = ("OMP_WAIT_POLICY", "passive")
 
 
 @dataclass(frozen=True, slots=True)
-class Loading:
+class LoadOptions:
     """How a model is loaded.
 
     `context` are the tokens of one conversation, of which `parallel` are answered at a time; `threads` and `gpu_layers`
@@ -53,7 +53,7 @@ class Loading:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedModel:
     """A model that answers at `address` those who have the key; `server` holds it in memory."""
 
     address: str
@@ -62,10 +62,10 @@ class Loaded:
 
 
 _lock = threading.Lock()
-_loaded: dict[Loading, Loaded] = {}
+_loaded: dict[LoadOptions, LoadedModel] = {}
 
 
-def load(request: Loading) -> Loaded:
+def load(request: LoadOptions) -> LoadedModel:
     """Return a model, loaded by the first call; takes seconds, or minutes for a large file.
 
     Raises:
@@ -78,7 +78,7 @@ def load(request: Loading) -> Loaded:
         return _loaded[request]
 
 
-def require_room(request: Loading) -> None:
+def require_room(request: LoadOptions) -> None:
     """Check that an unloaded model fits into the free memory.
 
     Raises:
@@ -105,7 +105,7 @@ def require_runtime() -> Any:
         ) from error
 
 
-def _load(request: Loading) -> Loaded:
+def _load(request: LoadOptions) -> LoadedModel:
     runtime = require_runtime()
     require_room(request)
     key = secrets.token_urlsafe(32)
@@ -120,10 +120,10 @@ def _load(request: Loading) -> Loaded:
             f"{RUNTIME} cannot load {request.header.path} (architecture: {architecture}): {error}",
             fix=f"{sys.executable} -m pip install --upgrade {RUNTIME}, or download the file again",
         ) from error
-    return Loaded(server.listening_address, key, server)
+    return LoadedModel(server.listening_address, key, server)
 
 
-def _settings(settings: Any, request: Loading, key: str) -> Any:
+def _settings(settings: Any, request: LoadOptions, key: str) -> Any:
     """Fill the runtime's settings: a port of this machine that asks for the key, and no unneeded part."""
     settings.model.path = str(request.header.path)
     settings.n_ctx, settings.n_parallel = request.context * request.parallel, request.parallel

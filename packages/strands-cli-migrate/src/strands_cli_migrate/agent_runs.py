@@ -19,7 +19,7 @@ from strands_cli.api import (
 from strands_cli_migrate.junit import Outcome
 
 
-class Refusing:
+class RefusingHuman:
     """Refuses each call that would ask: a test describes its agent's reaction, and so the run completes."""
 
     async def ask(self, question: Question) -> Answer:
@@ -47,7 +47,7 @@ async def run_test(atomic: Atomic, number: int, request: RunRequest, *, live: bo
     )
     try:
         planned = plan_atomic(atomic, test.input, request, None if live else test)
-        response = (await run(planned, request, Refusing(), lambda _event: None)).response
+        response = (await run(planned, request, RefusingHuman(), lambda _event: None)).response
     except StrandsCliError as error:
         return outcome(*verdict_of_test(atomic, test, error), time.monotonic() - started)
     return outcome(*verdict_of_test(atomic, test, response), time.monotonic() - started, response)

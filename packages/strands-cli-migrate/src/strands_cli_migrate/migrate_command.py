@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-class Migrated(NamedTuple):
+class FileMigration(NamedTuple):
     """A file, its present text and the one in the present format, and the findings in it."""
 
     name: str
@@ -86,7 +86,7 @@ def migrate(
     return max([result.code for result in results] + [ExitCode.INVALID if check and changes else ExitCode.OK])
 
 
-def migrated(name: str) -> Migrated:
+def migrated(name: str) -> FileMigration:
     """Return a file in the present format.
 
     Raises:
@@ -102,10 +102,10 @@ def migrated(name: str) -> Migrated:
     reported = workflow.validate()
     version = value.get("version")
     if is_present(version) or not is_version(version) or "pattern" not in value or "format" in value:
-        return Migrated(name, before, before, reported, is_refused=not is_present(version))
+        return FileMigration(name, before, before, reported, is_refused=not is_present(version))
     made = earlier(copy.deepcopy(dict(value)))
     is_refused = any(problem.severity == "error" for problem in made.problems)
-    return Migrated(name, before, before if is_refused else _text(name, before, value, made), reported, is_refused)
+    return FileMigration(name, before, before if is_refused else _text(name, before, value, made), reported, is_refused)
 
 
 def _text(name: str, before: str, old: Any, made: Translation) -> str:
@@ -121,7 +121,7 @@ def _text(name: str, before: str, old: Any, made: Translation) -> str:
     return text.replace("\n", ends)
 
 
-def _row(result: Migrated, out: str | None, *, check: bool) -> dict[str, Any]:
+def _row(result: FileMigration, out: str | None, *, check: bool) -> dict[str, Any]:
     target = None if check or not result.is_changed else out or result.name
     findings = [finding.as_dict() for finding in result.findings]
     return {
@@ -133,7 +133,7 @@ def _row(result: Migrated, out: str | None, *, check: bool) -> dict[str, Any]:
     }
 
 
-def _write(result: Migrated, out: str | None) -> None:
+def _write(result: FileMigration, out: str | None) -> None:
     """Write the text of a file where it belongs."""
     target = out or result.name
     if result.is_refused:

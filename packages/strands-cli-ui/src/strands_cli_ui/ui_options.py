@@ -82,7 +82,7 @@ class UiOptions:
         try:
             kind, *_, address = socket.getaddrinfo(self.host.strip("[]"), self.port, type=socket.SOCK_STREAM)[0]
             created = socket.create_server(address[:2], family=kind)
-            listening = _Listening(kind, fileno=created.detach())
+            listening = _ListeningSocket(kind, fileno=created.detach())
             listening.listen()
             return listening
         except (OSError, OverflowError, UnicodeError) as error:
@@ -92,7 +92,7 @@ class UiOptions:
             raise UsageError(f"{self.host}:{self.port} cannot be listened on: {reason}", fix=fix) from error
 
 
-class _Listening(socket.socket):
+class _ListeningSocket(socket.socket):
     """A socket in which many connections may wait, however few the event loop accepts before it reads others."""
 
     def listen(self, backlog: int = WAITING, /) -> None:

@@ -31,7 +31,7 @@ def submittable(planned: Plan, request: RunRequest) -> Handover:
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class SubmittedRun:
     """A run that was submitted.
 
     Attributes:
@@ -51,7 +51,7 @@ class Submission:
     store: RunStore
     queue: RunQueue
 
-    def submit(self, run: Handover, ticket: Ticket) -> Submitted:
+    def submit(self, run: Handover, ticket: Ticket) -> SubmittedRun:
         """Store a run and put it in its queue; the same id with the same plan is the same run.
 
         Args:
@@ -68,9 +68,9 @@ class Submission:
         ticket = replace(ticket, run_id=run_id)
         if is_new or not self.queue.live([ticket.run_id]):
             self.queue.put(ticket)
-        return Submitted(ticket.run_id, is_new, "queued" if is_new else self.store.read(ticket.run_id).status)
+        return SubmittedRun(ticket.run_id, is_new, "queued" if is_new else self.store.read(ticket.run_id).status)
 
-    def repeat(self, run: Handover, ticket: Ticket, schedule: Schedule) -> Submitted:
+    def repeat(self, run: Handover, ticket: Ticket, schedule: Schedule) -> SubmittedRun:
         """Store a run as the pattern of those that a schedule starts.
 
         Raises:
@@ -91,7 +91,7 @@ class Submission:
             else:
                 self._changed(schedule.name, before)
             raise
-        return Submitted(schedule.name, is_new, SCHEDULED)
+        return SubmittedRun(schedule.name, is_new, SCHEDULED)
 
     def _changed(self, run_id: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Store facts of an existing run, and return the earlier ones."""

@@ -27,14 +27,14 @@ from strands_cli_workers.names import note_on_new_queue, require_queue_name
 from strands_cli_workers.queue_values import DEFAULT_PRIORITY, DEFAULT_QUEUE, OWNER, Schedule, Ticket
 
 if TYPE_CHECKING:
-    from strands_cli_workers.submission import Submitted
+    from strands_cli_workers.submission import SubmittedRun
 
 
 UTC = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitOptions:
     """Where and how long a submitted run waits."""
 
     HEADING: ClassVar[str] = "Queue"
@@ -77,7 +77,7 @@ _WITHOUT = ("record", "runs_dir", "detach", "no_plugins", "trace_hooks")
 def submit(
     *,
     spec: SPEC,
-    waiting: Waiting,
+    waiting: WaitOptions,
     chosen: Chosen,
     as_json: JSON = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False,
@@ -111,7 +111,7 @@ def submit(
     print_result(submitted.run_id)
 
 
-def _submitted(run: Handover, ticket: Ticket, waiting: Waiting, *, quiet: bool) -> Submitted:
+def _submitted(run: Handover, ticket: Ticket, waiting: WaitOptions, *, quiet: bool) -> SubmittedRun:
     from strands_cli_workers.open_queue import opened_queue
     from strands_cli_workers.submission import Submission
 
@@ -125,7 +125,7 @@ def _submitted(run: Handover, ticket: Ticket, waiting: Waiting, *, quiet: bool) 
         return submission.repeat(run, ticket, schedule)
 
 
-def _line(submitted: Submitted, ticket: Ticket, every: str | None) -> str:
+def _line(submitted: SubmittedRun, ticket: Ticket, every: str | None) -> str:
     if not submitted.is_new and every is None:
         return f"it was submitted already, and is {submitted.status}"
     if every is not None:
@@ -134,7 +134,7 @@ def _line(submitted: Submitted, ticket: Ticket, every: str | None) -> str:
     return f"it waits in the queue {ticket.queue} for a worker: {start}"
 
 
-def _document(submitted: Submitted, ticket: Ticket, every: str | None) -> dict[str, Any]:
+def _document(submitted: SubmittedRun, ticket: Ticket, every: str | None) -> dict[str, Any]:
     return {
         "run": submitted.run_id,
         "status": submitted.status,

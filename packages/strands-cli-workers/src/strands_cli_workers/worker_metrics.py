@@ -37,7 +37,7 @@ _CALLS = ("ModelCallFinished", "ToolCallFinished")
 @contextlib.contextmanager
 def open_metrics(worker: str, exporter: Literal["otlp", "console"], warn: Callable[[str], None]) -> Iterator[Measures]:
     """Send the metrics of a worker, every `OTEL_METRIC_EXPORT_INTERVAL` milliseconds (60,000) and at the end."""
-    reader = PeriodicExportingMetricReader(_Reported(_exporter(exporter), warn))
+    reader = PeriodicExportingMetricReader(_ReportingExporter(_exporter(exporter), warn))
     provider = MeterProvider([reader], _resource(worker), shutdown_on_exit=False)
     with _without_own_log():
         try:
@@ -110,7 +110,7 @@ class WorkerMeasures(Measures):
             yield Observation(count, {"status": status})
 
 
-class _Reported(MetricExporter):
+class _ReportingExporter(MetricExporter):
     """Sends metrics with another exporter, and reports once when that begins to fail."""
 
     def __init__(self, inner: MetricExporter, warn: Callable[[str], None]) -> None:

@@ -17,8 +17,8 @@ from strands_tool_files._names import printable
 from strands_tool_files._open import not_found, open_regular
 from strands_tool_files._text import HANDLER, detect_encoding
 from strands_tool_files._tree import files_beneath, opened
-from strands_tool_files._walk import Place
-from strands_tool_files._workspace import Found, Workspace
+from strands_tool_files._walk import OpenLocation
+from strands_tool_files._workspace import Workspace, WorkspacePath
 from strands_tool_kit import CallContext, ToolError
 
 _LONGEST_LINE = 65_536
@@ -61,7 +61,7 @@ def look_up(
     }
 
 
-def search_place(target: Found, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
+def search_place(target: WorkspacePath, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
     """Search a file or a directory, and return whether it is a directory.
 
     Raises:
@@ -75,7 +75,7 @@ def search_place(target: Found, matcher: Matcher, hits: Hits, context_lines: int
     return True
 
 
-def _is_directory(target: Found) -> bool:
+def _is_directory(target: WorkspacePath) -> bool:
     if not target.place.name:
         return True
     try:
@@ -90,7 +90,7 @@ def _search_tree(top: Directory, shown: str, matcher: Matcher, hits: Hits, conte
         for here, names in files:
             if not hits.may_go_on():
                 return
-            file = Found(Place(here, names[-1], names), "/".join([*prefix, *map(printable, names)]))
+            file = WorkspacePath(OpenLocation(here, names[-1], names), "/".join([*prefix, *map(printable, names)]))
             try:
                 _search_file(file, matcher, hits, context_lines)
             except OSError:
@@ -108,7 +108,7 @@ def _skipped(refusal: ToolError) -> str:
     raise refusal
 
 
-def _search_file(file: Found, matcher: Matcher, hits: Hits, context_lines: int) -> None:
+def _search_file(file: WorkspacePath, matcher: Matcher, hits: Hits, context_lines: int) -> None:
     with os.fdopen(open_regular(file), "rb") as stream:
         encoding = detect_encoding(stream, None)
         hits.files += 1

@@ -7,11 +7,11 @@ import os
 import stat
 
 from strands_tool_files._names import printable
-from strands_tool_files._workspace import Found
+from strands_tool_files._workspace import WorkspacePath
 from strands_tool_kit import ToolError
 
 
-def open_regular(target: Found) -> int:
+def open_regular(target: WorkspacePath) -> int:
     """Open the file without blocking, and look at the opened file rather than at its name.
 
     Returns:
@@ -36,7 +36,7 @@ def open_regular(target: Found) -> int:
     raise ToolError("invalid_input", f"{target.shown} is not a regular file", reason="not-a-file")
 
 
-def not_found(target: Found) -> ToolError:
+def not_found(target: WorkspacePath) -> ToolError:
     """Make the refusal of a missing file, with the names beside it that come close."""
     import difflib  # only a mistake pays for it
     import itertools
@@ -49,5 +49,5 @@ def not_found(target: Found) -> ToolError:
     return ToolError("invalid_input", f"{target.shown} does not exist{hint}", reason="not-found", close=close)
 
 
-def _is_directory(target: Found) -> ToolError:
+def _is_directory(target: WorkspacePath) -> ToolError:
     return ToolError("invalid_input", f"{target.shown} is a directory; use file_list", reason="is-a-directory")

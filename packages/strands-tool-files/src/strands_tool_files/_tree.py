@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from strands_tool_files._directory import Directory
 from strands_tool_files._names import fold, is_secret
-from strands_tool_files._walk import Place, located
+from strands_tool_files._walk import OpenLocation, located
 from strands_tool_kit import ToolError
 
 _MAX_DEPTH = 40
@@ -18,7 +18,7 @@ Child = TypeVar("Child")
 
 
 @contextlib.contextmanager
-def opened(location: Place) -> Iterator[Directory]:
+def opened(location: OpenLocation) -> Iterator[Directory]:
     """Open the directory at a place."""
     if not location.name:
         yield location.parent

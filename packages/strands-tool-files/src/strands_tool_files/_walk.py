@@ -16,7 +16,7 @@ _MAYBE_LINK = (errno.ELOOP, errno.EMLINK, errno.ENOTDIR)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OpenLocation:
     """A name in an open directory; `name` is empty where the place is that directory itself.
 
     `names` are the components from the root once every link is expanded.
@@ -46,7 +46,7 @@ class located:  # noqa: N801 - used like a function; a class costs a third of a 
         self._parts = parts
         self._opened: list[Directory] = []
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> OpenLocation:
         try:
             location = _direct(self._root, self._parts, self._opened)
             return location or _walked(self._root, self._parts, self._opened)
@@ -59,16 +59,16 @@ class located:  # noqa: N801 - used like a function; a class costs a third of a 
             directory.close()
 
 
-def _direct(root: Directory, parts: tuple[str, ...], opened: list[Directory]) -> Place | None:
+def _direct(root: Directory, parts: tuple[str, ...], opened: list[Directory]) -> OpenLocation | None:
     """Locate in one step, or return None when the walk has to look."""
     parent = root.enter_all(parts[:-1]) if parts and parts[-1] != ".." else None
     if parent is None:
         return None
     opened.append(parent)
-    return None if _link_target(parent, parts[-1]) is not None else Place(parent, parts[-1], parts)
+    return None if _link_target(parent, parts[-1]) is not None else OpenLocation(parent, parts[-1], parts)
 
 
-def _walked(root: Directory, parts: tuple[str, ...], opened: list[Directory]) -> Place:
+def _walked(root: Directory, parts: tuple[str, ...], opened: list[Directory]) -> OpenLocation:
     trail: list[tuple[str, Directory]] = [("", root)]
     pending = list(reversed(parts))
     links = components = 0
@@ -87,7 +87,7 @@ def _walked(root: Directory, parts: tuple[str, ...], opened: list[Directory]) ->
             continue
         step = _step(here, part, is_last=not pending)
         if step is None:
-            return Place(here, part, (*_names(trail), part))
+            return OpenLocation(here, part, (*_names(trail), part))
         if isinstance(step, str):
             links += 1
             if links > _MAX_LINKS:
@@ -96,7 +96,7 @@ def _walked(root: Directory, parts: tuple[str, ...], opened: list[Directory]) ->
             continue
         opened.append(step)
         trail.append((part, step))
-    return Place(trail[-1][1], "", _names(trail))
+    return OpenLocation(trail[-1][1], "", _names(trail))
 
 
 def _step(here: Directory, part: str, *, is_last: bool) -> Directory | str | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from strands_tool_files._directory import Directory, open_directory
 from strands_tool_files._names import fold, printable, protected, require_unprotected, split
-from strands_tool_files._walk import Place, located
+from strands_tool_files._walk import OpenLocation, located
 from strands_tool_kit import ToolError
 
 _CODES = {
@@ -35,10 +35,10 @@ _OUTSIDE = "to permit it, name the folder in the workflow, `env: {mounts: {data:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WorkspacePath:
     """A place in the workspace and the path it is called by (`reports/may.md`, `@data/may.csv`)."""
 
-    place: Place
+    place: OpenLocation
     shown: str
 
 
@@ -70,7 +70,7 @@ class Workspace:
         return _workspace(root, tuple(mounts.items()), tuple(workspace.get("protected") or ()), current)
 
     @contextlib.contextmanager
-    def at(self, path: str, *, writing: bool = False) -> Iterator[Found]:
+    def at(self, path: str, *, writing: bool = False) -> Iterator[WorkspacePath]:
         """Locate a path of a call for the length of a block, and turn errors of the system into refusals.
 
         Raises:
@@ -94,7 +94,7 @@ class Workspace:
                     require_unprotected(location.names, shown, writing=writing)
                 if writing:
                     self._require_writable(base, location, shown)
-                yield Found(location, shown)
+                yield WorkspacePath(location, shown)
         except OSError as error:
             raise refusal_for(error, shown, self.mounts) from error
         finally:
@@ -142,7 +142,7 @@ class Workspace:
             fix=_OUTSIDE,
         )
 
-    def _require_writable(self, base: Path, location: Place, shown: str) -> None:
+    def _require_writable(self, base: Path, location: OpenLocation, shown: str) -> None:
         """Raise when the place is one of the protected paths, beneath one, or another name of one."""
         real_base = Path(os.path.realpath(base))
         folded = tuple(map(fold, location.names))

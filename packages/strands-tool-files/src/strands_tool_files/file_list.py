@@ -16,7 +16,7 @@ from strands_tool_files._glob import matches
 from strands_tool_files._names import fold, is_secret, printable
 from strands_tool_files._spec import NOTICES, path, reads_files
 from strands_tool_files._tree import levels, opened
-from strands_tool_files._workspace import Found, Workspace
+from strands_tool_files._workspace import Workspace, WorkspacePath
 from strands_tool_kit import CallContext, answer, read_input
 from strands_tool_kit.spec import array, boolean, choice, for_programs, hints, inputs, integer, outputs, record, string
 
@@ -135,7 +135,7 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     return answer(tool, work)
 
 
-def _list(target: Found, values: dict[str, Any], context: CallContext) -> _Listing:
+def _list(target: WorkspacePath, values: dict[str, Any], context: CallContext) -> _Listing:
     """Go through the tree level by level, opening each directory again beneath the one listed."""
     listing = _Listing(values["max_entries"])
     unreadable: list[tuple[str, ...]] = []

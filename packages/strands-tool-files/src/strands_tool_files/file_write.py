@@ -15,7 +15,7 @@ from typing import IO, Any
 from strands_tool_files._directory import Directory
 from strands_tool_files._spec import path
 from strands_tool_files._text import require_encoding
-from strands_tool_files._workspace import Found, Workspace
+from strands_tool_files._workspace import Workspace, WorkspacePath
 from strands_tool_kit import CallContext, ToolError, answer, read_input
 from strands_tool_kit.spec import boolean, capabilities, choice, for_programs, hints, inputs, integer, outputs, string
 
@@ -106,7 +106,7 @@ def _encode(content: str, encoding: str, cap: int) -> bytes:
     return encoded
 
 
-def _write(target: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str, dict[str, Any]]:
+def _write(target: WorkspacePath, encoded: bytes, mode: str, encoding: str) -> tuple[str, dict[str, Any]]:
     directory, name = target.place.parent, target.place.name
     before = _existing(target)
     if before is not None and mode == "create":
@@ -129,7 +129,7 @@ def _write(target: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str
     }
 
 
-def _existing(target: Found) -> os.stat_result | None:
+def _existing(target: WorkspacePath) -> os.stat_result | None:
     """Return the status of the present file, None without one; raise if it may not be replaced."""
     if not target.place.name:
         raise ToolError("invalid_input", f"{target.shown} is a directory", reason="is-a-directory")
@@ -226,7 +226,7 @@ def _take_over(descriptor: int, before: os.stat_result) -> None:
     os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def _append(directory: Directory, target: Found, encoded: bytes, encoding: str) -> int:
+def _append(directory: Directory, target: WorkspacePath, encoded: bytes, encoding: str) -> int:
     """Add to the end of the file itself, so that two writers at once lose nothing, and return the new size."""
     descriptor = directory.open(target.place.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:

@@ -46,7 +46,7 @@ class Readable:
 
 
 @dataclass(slots=True)
-class _Place:
+class _ParserState:
     """Where in the page the parser is."""
 
     skipped: list[str] = field(default_factory=list)
@@ -87,7 +87,7 @@ class _Reader(html.parser.HTMLParser):
         self._markdown = markdown
         self._limit = limit
         self._length = 0
-        self._at = _Place()
+        self._at = _ParserState()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin an element."""

@@ -61,7 +61,7 @@ class Page:
 
 
 @dataclass(slots=True)
-class _Found:
+class _PartialHit:
     """A result whose parts are still coming."""
 
     is_ad: bool
@@ -82,7 +82,7 @@ class _Reader(html.parser.HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.found: list[_Found] = []
+        self.found: list[_PartialHit] = []
         self._into: list[str] | None = None
         self._until = ""
         self._left = 0
@@ -100,7 +100,7 @@ class _Reader(html.parser.HTMLParser):
             self._is_empty = True
         if "result" in classes and tag in ("div", "article", "li"):
             self._into = None
-            self.found.append(_Found(is_ad=any("--ad" in name for name in classes)))
+            self.found.append(_PartialHit(is_ad=any("--ad" in name for name in classes)))
         elif tag == "a" and "result__a" in classes:
             self._begin_title(words.get("href", ""))
         elif "result__snippet" in classes and self.found:
@@ -113,7 +113,7 @@ class _Reader(html.parser.HTMLParser):
     def _begin_title(self, href: str) -> None:
         # A page of a simpler form may have titles without a container for each.
         if not self.found or self.found[-1].href:
-            self.found.append(_Found(is_ad=False))
+            self.found.append(_PartialHit(is_ad=False))
         self.found[-1].href = href
         self._into, self._until, self._left = self.found[-1].title, "a", _MAX_PART
 

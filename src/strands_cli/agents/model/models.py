@@ -149,7 +149,7 @@ _USING: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 @dataclass(slots=True)
-class _Shared:
+class _SharedClient:
     """A loop's HTTP client, and the number of models that use it."""
 
     client: Any
@@ -157,7 +157,7 @@ class _Shared:
 
 
 # By the address to which the connections are held, too: they go to the names of one workflow alone then.
-_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Shared]] = WeakKeyDictionary()
+_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _SharedClient]] = WeakKeyDictionary()
 
 
 class LoopClients:
@@ -179,7 +179,7 @@ class LoopClients:
         """Return the running loop's `chat` interface, the only one that the SDK's class uses."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            shared = _shared.setdefault(loop, {}).setdefault(self._written, _Shared(None))
+            shared = _shared.setdefault(loop, {}).setdefault(self._written, _SharedClient(None))
             library = library_of(self._make_http)
             with held_to(self._written):
                 shared.client = shared.client or self._make_http(transport=checked_transport(library, "openai"))

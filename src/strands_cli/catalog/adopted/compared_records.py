@@ -21,7 +21,7 @@ from strands_cli.catalog.adopted.adopted_file import (
 )
 from strands_cli.catalog.distributions.dist_info import read_origin, read_record
 from strands_cli.catalog.distributions.entry_points import Package, Scan, find_package, module_file
-from strands_cli.catalog.tool_record import Adopted, AdoptionLevel, ToolRecord, adopt_again, summarise
+from strands_cli.catalog.tool_record import AdoptionLevel, AdoptionOrigin, ToolRecord, adopt_again, summarise
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.texts.phrases import first_of
 
@@ -247,7 +247,7 @@ class _Reader:
             attribute=attribute or None,
             path=self.home,
             location=(package.directory or package.file) if package else None,
-            adopted=Adopted(self.file, self.level, self.adopted.adopted, tool.called, self.adopted.imported),
+            adopted=AdoptionOrigin(self.file, self.level, self.adopted.adopted, tool.called, self.adopted.imported),
             **fields,
         )
 

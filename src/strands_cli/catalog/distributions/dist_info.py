@@ -113,7 +113,7 @@ def open_distribution(dist_info: str) -> Distribution:
 
     from importlib_metadata import Distribution
 
-    class Installed(Distribution):
+    class InstalledDistribution(Distribution):
         def read_text(self, filename: str | os.PathLike[str]) -> str | None:
             name = os.fspath(filename)
             if not name:
@@ -124,7 +124,7 @@ def open_distribution(dist_info: str) -> Distribution:
         def locate_file(self, path: str | os.PathLike[str]) -> Path:
             return Path(dist_info).parent / path
 
-    return Installed()
+    return InstalledDistribution()
 
 
 def read_text(dist_info: str, name: str, limit: int) -> str | None:

@@ -104,19 +104,19 @@ Tool = TypeVar("Tool")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Unknown:
+class UnknownValue:
     """A value that may be a tool; only loading decides it."""
 
 
-class Foreign(Unknown):
+class ForeignValue(UnknownValue):
     """An unknown value that another module made, so that it is not a tool of this one."""
 
 
-class Plain:
+class PlainValue:
     """A value that is not a tool."""
 
 
-UNKNOWN, FOREIGN, PLAIN = Unknown(), Foreign(), Plain()
+UNKNOWN, FOREIGN, PLAIN = UnknownValue(), ForeignValue(), PlainValue()
 # The value of a literal or of an operator is not a tool.
 _VALUES = (
     ast.Constant,
@@ -147,7 +147,7 @@ class Bindings(Generic[Tool]):
 
     def __init__(self, body: Iterable[ast.stmt], tool_of: Callable[[Function], Tool | None]) -> None:
         self._tool_of = tool_of
-        self.names: dict[str, Tool | Plain | Unknown | ast.ImportFrom] = {}
+        self.names: dict[str, Tool | PlainValue | UnknownValue | ast.ImportFrom] = {}
         self._modules: set[str] = set()
         self._imported: set[str] = set()
         self.open_ended = False
@@ -194,13 +194,13 @@ class Bindings(Generic[Tool]):
         for name, bound in {**inner.names, **headed}.items():
             before = self.names.get(name, PLAIN)
             if bound is not before:
-                harmless = all(isinstance(binding, (Plain, ast.ImportFrom)) for binding in (before, bound))
+                harmless = all(isinstance(binding, (PlainValue, ast.ImportFrom)) for binding in (before, bound))
                 imported = before if isinstance(before, ast.ImportFrom) else bound
                 self.names[name] = imported if harmless else UNKNOWN
         for name in self.names.keys() - inner.names.keys():
             self.names[name] = UNKNOWN
 
-    def _value(self, node: ast.expr) -> Tool | Plain | Unknown | ast.ImportFrom:
+    def _value(self, node: ast.expr) -> Tool | PlainValue | UnknownValue | ast.ImportFrom:
         if isinstance(node, ast.Name):
             return self.names.get(node.id, PLAIN if hasattr(builtins, node.id) else UNKNOWN)
         if isinstance(node, _VALUES) or (isinstance(node, ast.Call) and self._is_standard(node.func)):

@@ -10,11 +10,11 @@ from strands_cli.catalog.source.defined_tools import DefinedTools, required_argu
 from strands_cli.catalog.source.source_module import (
     UNKNOWN,
     Bindings,
-    Foreign,
+    ForeignValue,
     Function,
     ReadModule,
     SourceModule,
-    Unknown,
+    UnknownValue,
     description_of,
     exported_names,
     is_from_python,
@@ -189,7 +189,7 @@ def tools_of_module(module: str, read_module: ReadModule) -> list[SourceTool]:
     source = open_module(module, read_module)
     if source is None:
         return []
-    listed = _Listed(DefinedTools(ModuleNames(source, read_module), of_sdk=True))
+    listed = _ModuleListing(DefinedTools(ModuleNames(source, read_module), of_sdk=True))
     tools = sorted(listed.tools(), key=lambda listed_tool: (listed_tool.line or 0, listed_tool.entry))
     # Of two definitions of one name in a module the later one stays.
     last = {tool.entry: tool for tool in tools}
@@ -232,10 +232,10 @@ def _tools(tools: DefinedTools, open_named: OpenNamed) -> list[SourceTool] | Non
     source_tools: list[SourceTool] = []
     for name in names:
         bound = bindings.names.get(name)
-        if not chosen and isinstance(bound, (ast.ImportFrom, Foreign)):
+        if not chosen and isinstance(bound, (ast.ImportFrom, ForeignValue)):
             continue
         tool = _imported_tool(source, bound, name, open_named) if isinstance(bound, ast.ImportFrom) else bound
-        if isinstance(tool, Unknown):
+        if isinstance(tool, UnknownValue):
             return None
         if isinstance(tool, SourceTool) and not any(tool is other for other in source_tools):
             source_tools.append(tool)
@@ -244,7 +244,7 @@ def _tools(tools: DefinedTools, open_named: OpenNamed) -> list[SourceTool] | Non
 
 def _imported_tool(
     source: SourceModule, node: ast.ImportFrom, name: str, open_named: OpenNamed
-) -> SourceTool | Unknown | None:
+) -> SourceTool | UnknownValue | None:
     """Return the tool with an imported name; other distributions are not read."""
     if is_from_python(node):
         return None
@@ -298,7 +298,7 @@ def _follow(module: str, attribute: str, open_named: OpenNamed, hops: int) -> So
     return SourceTool(file=source.file, line=line, members=None)
 
 
-class _Listed:
+class _ModuleListing:
     """Lists the tools of one module, and why the source does not show the definition of some."""
 
     def __init__(self, defined: DefinedTools) -> None:

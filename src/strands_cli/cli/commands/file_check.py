@@ -16,7 +16,7 @@ from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.authority import Use
-    from strands_cli.workflow.model import Loaded, WorkflowSpec
+    from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
 
 
 # The workflows and agents below a folder, for `strands validate DIR`.
@@ -97,7 +97,7 @@ Format = Literal["text", "json", "github", "sarif"]
 MOST_USES = 200
 
 
-class Checked(NamedTuple):
+class FileReport(NamedTuple):
     """The result for one file: findings, an exit code, and its uses of the machine."""
 
     name: str
@@ -112,7 +112,7 @@ def check_files(specs: Sequence[str], output: Format = "text") -> int:
     return report_checked(checked, output)
 
 
-def _checked(name: str) -> Iterator[Checked]:
+def _checked(name: str) -> Iterator[FileReport]:
     if not os.path.isdir(name):  # noqa: PTH112 - pathlib is not needed yet
         yield _check(name)
         return
@@ -121,7 +121,7 @@ def _checked(name: str) -> Iterator[Checked]:
         yield check_agent_file(file.name) if file.kind == "agent" else _check(file.name)
 
 
-def check_agent_file(name: str) -> Checked:
+def check_agent_file(name: str) -> FileReport:
     """Return the findings of a file with one agent, as `strands atomic validate` does."""
     from strands_cli.app.agent_files import check_atomic
     from strands_cli.workflow.parts.agent_file import open_atomic
@@ -129,8 +129,8 @@ def check_agent_file(name: str) -> Checked:
     try:
         findings = check_atomic(open_atomic(Path(name)))
     except StrandsCliError as error:
-        return Checked(name, error.findings, error.exit_code)
-    return Checked(name, findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK)
+        return FileReport(name, error.findings, error.exit_code)
+    return FileReport(name, findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK)
 
 
 def check_agent_files(files: Sequence[str], output: Format = "text") -> int:
@@ -138,7 +138,7 @@ def check_agent_files(files: Sequence[str], output: Format = "text") -> int:
     return report_checked([check_agent_file(name) for name in dict.fromkeys(files)], output)
 
 
-def report_checked(checked: Sequence[Checked], output: Format) -> int:
+def report_checked(checked: Sequence[FileReport], output: Format) -> int:
     """Report the findings of each file and its uses of the machine; return the highest of their exit codes."""
     from strands_cli.cli.output.messages import say, say_findings
     from strands_cli.cli.output.results import print_json, print_result
@@ -164,7 +164,7 @@ def report_checked(checked: Sequence[Checked], output: Format) -> int:
     return max((report.code for report in checked), default=ExitCode.OK)
 
 
-def _document(report: Checked) -> dict[str, Any]:
+def _document(report: FileReport) -> dict[str, Any]:
     return {
         "file": report.name,
         "valid": not has_errors(report.findings),
@@ -196,7 +196,7 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
         print_result("\n".join(map(github_line, findings)))
 
 
-def _check(name: str) -> Checked:
+def _check(name: str) -> FileReport:
     """Return the findings of one file."""
     from strands_cli import app
     from strands_cli.planning.name_checks import check_names
@@ -204,13 +204,13 @@ def _check(name: str) -> Checked:
     try:
         loaded = check_names(app.load(name))
     except StrandsCliError as error:
-        return Checked(name, error.findings, error.exit_code)
+        return FileReport(name, error.findings, error.exit_code)
     if has_errors(loaded.findings):
-        return Checked(name, loaded.findings, ExitCode.INVALID)
-    return Checked(name, loaded.findings, ExitCode.OK, _uses_of(loaded))
+        return FileReport(name, loaded.findings, ExitCode.INVALID)
+    return FileReport(name, loaded.findings, ExitCode.OK, _uses_of(loaded))
 
 
-def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
+def _uses_of(loaded: LoadedWorkflow) -> tuple[Use, ...]:
     """Return the uses of this machine by a valid workflow, as `plan` shows them, but for decisions of hook plugins."""
     from strands_cli.planning.data_flow.authority import may_use
 

@@ -16,7 +16,7 @@ from strands_cli.planning.row_planner import WrittenValues
 from strands_cli.planning.run_request import RunRequest
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.model import Loaded
+    from strands_cli.workflow.model import LoadedWorkflow
     from strands_cli.workflow.sections import InputSpec
 
 BAD_VAR = Code(
@@ -140,7 +140,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     return values
 
 
-def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
+def ask_for_missing(loaded: LoadedWorkflow, request: RunRequest) -> RunRequest:
     """Ask on the terminal for every required input without a value, until each answer has its type.
 
     Raises:

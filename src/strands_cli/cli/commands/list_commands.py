@@ -19,7 +19,7 @@ from strands_cli.errors import ExitCode, UsageError, suggest
 from strands_cli.parts.named_parts import parts_of
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.packaged_listing import Listed
+    from strands_cli.workflow.packaged_listing import PackagedItem
 
 
 Rows = list[dict[str, Any]]
@@ -168,7 +168,7 @@ def list_workflows(
     return ExitCode.OK
 
 
-def _chosen(every: Sequence[Listed], names: Sequence[str]) -> list[Listed]:
+def _chosen(every: Sequence[PackagedItem], names: Sequence[str]) -> list[PackagedItem]:
     """Return those with these names, or of these distributions."""
     from strands_cli.catalog.distributions.entry_points import normalise
 
@@ -181,22 +181,22 @@ def _chosen(every: Sequence[Listed], names: Sequence[str]) -> list[Listed]:
     return [listing for listing in every if not pairs or any(_fits(listing, *pair) for pair in pairs)]
 
 
-def _fits(listing: Listed, distribution: str, name: str) -> bool:
+def _fits(listing: PackagedItem, distribution: str, name: str) -> bool:
     return listing.file.home.distribution == distribution and name in ("", listing.file.name)
 
 
-def _version(listing: Listed) -> str:
+def _version(listing: PackagedItem) -> str:
     return listing.file.home.version or "?"
 
 
-def _summary(listing: Listed) -> str:
+def _summary(listing: PackagedItem) -> str:
     if listing.reason:
         return f"broken: {flat_line(listing.reason)}"
     first, stop, _ = (listing.description or "").strip().partition("\n")[0].partition(". ")
     return flat_line(first + "." if stop else first)
 
 
-def _source(listing: Listed) -> dict[str, Any]:
+def _source(listing: PackagedItem) -> dict[str, Any]:
     from strands_cli.catalog.distributions.dist_info import read_origin
 
     home = listing.file.home
@@ -213,7 +213,7 @@ def _source(listing: Listed) -> dict[str, Any]:
     }
 
 
-def _source_lines(listing: Listed) -> Iterator[str]:
+def _source_lines(listing: PackagedItem) -> Iterator[str]:
     source = _source(listing)
     yield one_line(f"defined: {listing.file.path}")
     yield one_line(f"registered: the entry point {source['entry_point']} of {source['group']}")

@@ -71,7 +71,7 @@ def lock(
     with json_on_failure({"file": None} if as_json else None):
         folder, named = _place(spec)
         packaged = spec if spec is not None and _is_packaged(spec) else None
-        now = _lock_now(folder, named, packaged, _Asked(mcp, not (check or diff), update or ()))
+        now = _lock_now(folder, named, packaged, _LockOptions(mcp, not (check or diff), update or ()))
         if check or diff:
             return _show(folder, now, spec, check=check, as_json=as_json)
         return _write(folder, now, update or (), as_json=as_json)
@@ -109,7 +109,7 @@ def _packaged_here(folder: Path, named: str | None) -> list[str]:
     return sorted({*packaged_names, *([named] if named else [])} - {*gone})
 
 
-class _Asked(NamedTuple):
+class _LockOptions(NamedTuple):
     """The options of the command for the lock.
 
     `mcp` starts MCP servers. `writes` writes the lock, which leaves out servers whose tools are unknown. `update` has
@@ -121,7 +121,7 @@ class _Asked(NamedTuple):
     update: Sequence[str]
 
 
-def _lock_now(folder: Path, named: Path | None, packaged: str | None, options: _Asked) -> Lock:
+def _lock_now(folder: Path, named: Path | None, packaged: str | None, options: _LockOptions) -> Lock:
     """Return the lock as it would be written now; warn of parts that it does not cover.
 
     Args:
@@ -134,7 +134,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, options: _
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.machine.lock_check import lock_of
     from strands_cli.planning.run_request import RunRequest, chosen_place
-    from strands_cli.planning.workflow_folder import Planned, plan_folder
+    from strands_cli.planning.workflow_folder import FolderPlans, plan_folder
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
@@ -151,7 +151,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, options: _
             raise
         # Only these entries are written again, and no workflow is part of them.
         say(f"warning: the workflows here are not looked at: {error.brief or error.message}")
-        planned = Planned((), ())
+        planned = FolderPlans((), ())
     for line in planned.unread:
         say(f"warning: {line}")
     if options.mcp:

@@ -19,7 +19,7 @@ from strands_cli.plugins.plugin_source import UNKNOWN_DISTRIBUTION
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
-    from strands_cli.plugins.verify import Plugin, Verified
+    from strands_cli.plugins.verify import Plugin, VerificationResult
     from strands_cli.policy.decision import Policy, SwitchedOn
 
 
@@ -139,7 +139,7 @@ def verify(
     return ExitCode.OK if ok else ExitCode.INVALID
 
 
-def _publisher(verified: Verified, catalog: Catalog) -> dict[str, Any]:
+def _publisher(verified: VerificationResult, catalog: Catalog) -> dict[str, Any]:
     """Return the JSON of who published a distribution; a distribution changed since its RECORD has none."""
     from strands_cli.catalog.publisher_records import publisher_of
 

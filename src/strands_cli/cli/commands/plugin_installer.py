@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
     from strands_cli.hooks.manager import Hooks
     from strands_cli.plugins.installer import Installer
-    from strands_cli.plugins.switching import HookFiles, Switched
+    from strands_cli.plugins.switching import HookFiles, SwitchChange
     from strands_cli.plugins.unpacked_plugin import UnpackedPlugin
     from strands_cli.policy.decision import Decision, Policy
     from strands_cli.publishers import Publisher
@@ -459,7 +459,7 @@ def hook_files() -> HookFiles:
     return HookFiles(managed, load_policy(replace(settings, managed_policy=None), None), settings.user_policy)
 
 
-def _report(done: Switched, *, as_json: bool) -> None:
+def _report(done: SwitchChange, *, as_json: bool) -> None:
     if as_json:
         print_json({"name": done.name, "before": done.before, "after": done.after, "file": str(done.file)})
     elif done.before == done.after:

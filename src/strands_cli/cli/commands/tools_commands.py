@@ -59,7 +59,7 @@ class InputRefused(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class ToolDeclaration:
     """The options of a tool besides its name: settings, and a file that declares it."""
 
     config: Annotated[
@@ -89,7 +89,7 @@ def run_tool(
         typer.Argument(metavar="NAME", help="The tool: short name or reference.", autocompletion=completions.tools),
     ],
     typed: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
-    declared: Declared,
+    declared: ToolDeclaration,
     chosen: Chosen,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     _watch: WATCH = False,
@@ -117,7 +117,7 @@ def run_tool(
     return ExitCode.RUN_FAILED if failed else ExitCode.OK
 
 
-def call(name: str, typed: str, request: RunRequest, declared: Declared | None = None) -> Mapping[str, Any]:
+def call(name: str, typed: str, request: RunRequest, declared: ToolDeclaration | None = None) -> Mapping[str, Any]:
     """Make the call with stdin and stdout reserved from the tool.
 
     Raises:
@@ -145,7 +145,7 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
 
 
 def _call_declared(
-    name: str, arguments: Mapping[str, Any], request: RunRequest, declared: Declared
+    name: str, arguments: Mapping[str, Any], request: RunRequest, declared: ToolDeclaration
 ) -> Mapping[str, Any]:
     """Make the call with settings, or with the declaration in a file."""
     settings = read_arguments(declared.config, "--config") if declared.config is not None else None

@@ -175,7 +175,7 @@ _MODEL_SAYS = "  > "
 
 
 @dataclass(slots=True)
-class Spent:
+class RunSpending:
     """The usage of a run, with its earlier processes; `cost_usd` is None if unknown."""
 
     usage: Usage = field(default_factory=Usage)
@@ -244,7 +244,7 @@ class RunProgress:
 
     def __init__(self, limits: Budgets | None = None) -> None:
         self._limits = limits
-        self._spent = Spent()
+        self._spent = RunSpending()
         self._began = time.monotonic()
         self._activities: dict[str, _Activity] = {}  # by step, in the order in which they began
         self._speaker: str | None = None  # the model call whose text is shown

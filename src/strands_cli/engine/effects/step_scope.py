@@ -28,7 +28,7 @@ from strands_cli.texts.canonical_json import digest_of
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.engine.journal.journal_rows import Row, RowKind
-    from strands_cli.policy.resources import Touched
+    from strands_cli.policy.resources import TouchedResources
     from strands_cli.policy.rule import Request
 
 
@@ -154,7 +154,7 @@ class StepScope:
     async def turn(self, request: Request) -> None:
         """Wait until a call may begin beside the others of its turn; a call without others begins at once."""
 
-    async def turn_within(self, touched: Touched) -> None:
+    async def turn_within(self, touched: TouchedResources) -> None:
         """Wait for the calls before this one that conflict with a call inside it."""
 
     def model_effect(

@@ -24,7 +24,7 @@ _TIMED = re.compile(r"\d{8}-\d{6}-.*", re.DOTALL)
 _PART = re.compile(r"(?P<whole>.+-[0-9a-f]{8})\.(?P<digest>[0-9a-f]{16})", re.DOTALL)
 
 
-class Listed(Protocol):
+class ListedRun(Protocol):
     """One run as a list has it."""
 
     @property
@@ -36,7 +36,7 @@ class Listed(Protocol):
         """The command that continues it, if it consists of other runs."""
 
 
-AnyRun = TypeVar("AnyRun", bound=Listed)
+AnyRun = TypeVar("AnyRun", bound=ListedRun)
 
 
 def pattern_of_whole(command: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.patterns.read_answers import ReadSchema, as_evaluation
-from strands_cli.engine.step_results import WithMore
+from strands_cli.engine.step_results import ExtendedMapping
 from strands_cli.errors import FileAtFault
 from strands_cli.events import Verdict
 from strands_cli.workflow.patterns.evaluator_optimizer import ENDS
@@ -87,13 +87,13 @@ async def _iterate(
     producer = AgentStep(agent=config.producer, input=message)
     draft = (await run.step(f"iterations.{index}.producer", producer, names)).response
     names = {**names, "draft": draft, "iteration": index + 1}
-    names.setdefault("evaluation", WithMore({"score": 0, "issues": [], "fixes": []}, feedback=""))
+    names.setdefault("evaluation", ExtendedMapping({"score": 0, "issues": [], "fixes": []}, feedback=""))
     evaluator = config.evaluator
     if evaluator.input is None:
         evaluator = evaluator.model_copy(update={"input": EVALUATE})
     answer = await run.decide(f"iterations.{index}.evaluator", evaluator, EVALUATION, names)
-    evaluation = WithMore({"issues": [], "fixes": [], **answer.output}, feedback="")
-    iteration = WithMore(
+    evaluation = ExtendedMapping({"issues": [], "fixes": [], **answer.output}, feedback="")
+    iteration = ExtendedMapping(
         {"draft": draft, "score": evaluation["score"], "evaluation": evaluation},
         draft_preview=draft if len(draft) <= PREVIEW else f"{draft[:PREVIEW]}...",
         iteration=index + 1,

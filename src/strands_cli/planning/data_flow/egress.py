@@ -125,7 +125,7 @@ Kind = Literal["model", "tool", "server", "trace"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class OutgoingData:
     """Data that leaves this machine at one place, with its destination.
 
     `who` is the agent, tool or server. `hosts` are the destinations, `*` for any; None where they are unknown.
@@ -141,7 +141,7 @@ class Outgoing:
     keys: tuple[str, ...] = ()
 
 
-def find_outgoing(plan: Plan, environ: Mapping[str, str]) -> tuple[Outgoing, ...]:
+def find_outgoing(plan: Plan, environ: Mapping[str, str]) -> tuple[OutgoingData, ...]:
     """Return every way by which something leaves the machine, those of parts included, each once."""
     outgoing = [*_models(plan, environ), *_tools(plan), *_traces(plan, environ)]
     return tuple(dict.fromkeys(outgoing))
@@ -159,21 +159,21 @@ def find_writers(plan: Plan) -> tuple[tuple[str, bool], ...]:
     return tuple(writers.items())
 
 
-def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
+def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[OutgoingData]:
     agents: list[PlannedAgent] = [*plan.agents.values(), *agents_in(plan.called())]
     for agent in agents:
         for settings in filter(None, (agent.model, agent.summarizer)):
             yield from _model(agent.id, settings, environ)
 
 
-def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Iterator[Outgoing]:
+def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Iterator[OutgoingData]:
     from strands_cli.addresses.written_places import is_local
     from strands_cli.provider_table import known_provider
     from strands_cli.providers import host_of, key_variables
 
     provider = known_provider(settings.provider)
     if provider is None:  # not imported
-        yield Outgoing("model", who, settings.provider, None)
+        yield OutgoingData("model", who, settings.provider, None)
     elif provider.make is not None:
         host = host_of(provider, settings, environ) or provider.default_host
         hosts = (host_and_port(host),) if host else () if provider.is_of_core else None
@@ -183,10 +183,10 @@ def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Ite
             *secrets_in([settings.host, settings.options]),
             *(("the credentials of AWS",) if provider.aws else ()),
         )
-        yield Outgoing("model", who, settings.provider, hosts, bool(host) and is_local(host or ""), keys)
+        yield OutgoingData("model", who, settings.provider, hosts, bool(host) and is_local(host or ""), keys)
 
 
-def _tools(plan: Plan) -> Iterator[Outgoing]:
+def _tools(plan: Plan) -> Iterator[OutgoingData]:
     from strands_cli.addresses.written_places import is_local
 
     for tool in _usable(plan):
@@ -195,22 +195,22 @@ def _tools(plan: Plan) -> Iterator[Outgoing]:
         if isinstance(tool, McpTool):
             kind, who = "server", tool.server.id
             if tool.server.url is None:
-                yield Outgoing(kind, who, reached_by(tool.server), None, keys=tool.secrets())
+                yield OutgoingData(kind, who, reached_by(tool.server), None, keys=tool.secrets())
                 continue
         hosts = _hosts(tool)
         if hosts is None or hosts:
             near = hosts is not None and all(is_local(host.removeprefix("*.")) and host != EVERY for host in hosts)
-            yield Outgoing(kind, who, "", hosts, near, tool.secrets())
+            yield OutgoingData(kind, who, "", hosts, near, tool.secrets())
 
 
-def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
+def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[OutgoingData]:
     from strands_cli.addresses.written_places import is_local
 
     destination = destination_of(plan.spec.telemetry.otel, environ)
     if destination is not None and destination.kind == "otlp":
         named = [name for name in _TRACE_HEADERS if destination.with_headers and environ.get(name)]
         hosts = (host_and_port(destination.url),)
-        yield Outgoing("trace", "", "", hosts, is_local(destination.url), tuple(named))
+        yield OutgoingData("trace", "", "", hosts, is_local(destination.url), tuple(named))
 
 
 def _usable(plan: Plan) -> Iterator[PlannedTool]:

@@ -120,7 +120,7 @@ def check_exposure(plan: ResolvedWorkflow, document: Document) -> Iterator[Findi
     """Yield a warning for each way in which a workflow may send private data away, and for each network it opens."""
     yield from check_networks(plan.spec, document)
     yield from check_combinations(plan, document)
-    bringing = _Given(plan)
+    bringing = _ToolsBefore(plan)
     for placed, step in zip(plan.spec.pattern.placed, plan.steps, strict=True):
         own = _tools_of(plan, placed)
         # All earlier steps, whatever its templates name: an answer mixes all that its agent has read.
@@ -199,7 +199,7 @@ def _sends(tool: PlannedTool) -> bool:
     return bool(legs_of(tool)[OUT] or listed(tool.capabilities.get("network")))
 
 
-class _Given:
+class _ToolsBefore:
     """The tools that bring something, of the steps whose data a step may be given."""
 
     def __init__(self, plan: ResolvedWorkflow) -> None:

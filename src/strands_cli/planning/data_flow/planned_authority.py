@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import StrandsCliError
 from strands_cli.planning.data_flow.authority import OF_MODELS, Use, is_outside, uses_in
-from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
+from strands_cli.planning.data_flow.egress import OutgoingData, find_outgoing, find_writers
 from strands_cli.planning.data_flow.exposure import PRIVATE_DATA_SENT, RISKY_COMBINATION
 from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
 from strands_cli.planning.plan_values import Plan, all_workflows_in, with_parts
@@ -129,7 +129,7 @@ class Authority:
     """
 
     uses: tuple[Use, ...]
-    outgoing: tuple[Outgoing, ...]
+    outgoing: tuple[OutgoingData, ...]
     writers: tuple[tuple[str, bool], ...]
     digest: str
     places: tuple[str, ...] = ()

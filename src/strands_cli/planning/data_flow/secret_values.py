@@ -144,7 +144,7 @@ def read_secrets(
     """
     if not plan.spec.env.secrets:
         return {}
-    from strands_cli.parts.named_parts import NamedIn, read_any_secret
+    from strands_cli.parts.named_parts import NamingFolder, read_any_secret
     from strands_cli.secrets.secret_sources import SecretFault
 
     environ = os.environ if environ is None else environ
@@ -156,7 +156,7 @@ def read_secrets(
         if reference.name not in taken and not (secret.source == "env" and environ.get(secret.key)):
             continue
         try:
-            values[reference.name] = read_any_secret(reference, environ, remote, NamedIn(plan.project))
+            values[reference.name] = read_any_secret(reference, environ, remote, NamingFolder(plan.project))
         except SecretFault as fault:
             findings.append(Finding(MISSING_SECRET, str(fault), fix=fault.fix))
     if findings:

@@ -122,7 +122,7 @@ _FORMAT = re.compile(r"""\bformat["']?\s*:\s*["']?([\w.-]+)""")
 _VERSION = re.compile(r"""\bversion["']?\s*:\s*["']?([\w.-]+)""")
 
 
-class Used(NamedTuple):
+class PartsInUse(NamedTuple):
     """The installed parts in use: tools of distributions, and custom Python with the folders it may be in.
 
     `packages` are the distributions whose workflows, agents or skills are used, with the folders that they declare.
@@ -144,7 +144,7 @@ def python_path_of(plan: ResolvedWorkflow) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*plan.spec.tools.python_path, *below)))
 
 
-def used_of(plan: ResolvedWorkflow, catalog: Catalog) -> Used:
+def used_of(plan: ResolvedWorkflow, catalog: Catalog) -> PartsInUse:
     """Return the installed parts that a plan uses."""
     used = used_by(with_parts(plan.called()), python_path_of(plan))
     return used._replace(packages=packages_of(plan, catalog.scan))
@@ -194,14 +194,14 @@ def parts_in(plans: Iterable[ResolvedWorkflow], scan: Scan) -> list[Part]:
     return parts
 
 
-def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Used:
+def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> PartsInUse:
     """Return the installed parts of these tools; objects of a program are its own, so no lock covers them."""
     from strands_cli.toolref import ToolRef
 
     tools = tuple(tools)
     records = [tool.record for tool in tools if isinstance(tool, InstalledTool)]
     custom = dict.fromkeys(ToolRef.parse(tool.ref) for tool in tools if isinstance(tool, PythonTool))
-    return Used(tuple(records), tuple(custom), tuple(python_path))
+    return PartsInUse(tuple(records), tuple(custom), tuple(python_path))
 
 
 def compare_with_lock(
@@ -228,7 +228,7 @@ def compare_with_lock(
     return LockComparison(tuple(findings), locked, pinned)
 
 
-def _locked_python(used: Used) -> frozenset[str]:
+def _locked_python(used: PartsInUse) -> frozenset[str]:
     """Return the custom Python for `plan.locked`, where a required lock has all of it."""
     from strands_cli.planning.data_flow.workflow_trust import LOCKED_PYTHON
 
@@ -294,7 +294,7 @@ def require_locked(tool: PlannedTool, folder: Path, catalog: Catalog, required_b
 
 
 def check_used(
-    used: Used, folder: Path, catalog: Catalog, required_by: str | None = None, spec: str = ""
+    used: PartsInUse, folder: Path, catalog: Catalog, required_by: str | None = None, spec: str = ""
 ) -> tuple[list[Finding], frozenset[str]]:
     """Return why these tools may not run by the lock of a folder, and the distributions and references it vouches for.
 
@@ -317,7 +317,7 @@ def check_used(
 
 
 def _compare_with_lock(
-    lock: Lock, used: Used, folder: Path, catalog: Catalog, spec: str
+    lock: Lock, used: PartsInUse, folder: Path, catalog: Catalog, spec: str
 ) -> tuple[list[Finding], frozenset[str]]:
     from strands_cli.lock.package_documents import lock_distributions, lock_module
 
@@ -337,7 +337,7 @@ def _compare_with_lock(
     return [lock_finding(difference, folder, spec) for difference in differences], frozenset(vouched)
 
 
-def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: Used) -> list[Difference]:
+def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: PartsInUse) -> list[Difference]:
     from strands_cli.lock.compare import compare_distribution, compare_module
     from strands_cli.lock.lock_reader import LockedModule  # only where something has changed
 
@@ -347,7 +347,7 @@ def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used
     return compare_distribution(distribution, now, whole=False) if distribution else [_unknown(name, used, lock)]
 
 
-def _unknown(name: str, used: Used, lock: Lock) -> Difference:
+def _unknown(name: str, used: PartsInUse, lock: Lock) -> Difference:
     from strands_cli.lock.compare import Difference
 
     if name in used.packages:

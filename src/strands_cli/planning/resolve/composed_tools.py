@@ -39,7 +39,7 @@ from strands_cli.yaml_files.document_reader import FILE_UNREADABLE, stored_name
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
-    from strands_cli.workflow.model import Loaded
+    from strands_cli.workflow.model import LoadedWorkflow
 
 TOOL_CYCLE = Code(
     "tool-cycle",
@@ -66,7 +66,7 @@ class PartPlanners:
 
     call: Callable[[str, str, str], PlannedTool | None]
     agent: Callable[[str], PlannedAgent]
-    workflow: Callable[[Loaded, ResolveContext, Surroundings], Plan]
+    workflow: Callable[[LoadedWorkflow, ResolveContext, Surroundings], Plan]
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ from strands_cli.workflow.steps import ToolEntry
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
-    from strands_cli.workflow.model import Loaded
+    from strands_cli.workflow.model import LoadedWorkflow
 
 SHADOWED_TOOL = Code(
     "shadowed-tool",
@@ -52,7 +52,7 @@ def _no_agent(agent_id: str, _resolver: ToolResolver) -> PlannedAgent:
     raise KeyError(agent_id)
 
 
-def _no_workflow(loaded: Loaded, _outer: ResolveContext, _around: Surroundings) -> Plan:
+def _no_workflow(loaded: LoadedWorkflow, _outer: ResolveContext, _around: Surroundings) -> Plan:
     raise KeyError(loaded.document.file)
 
 
@@ -69,7 +69,7 @@ class ToolResolver:
 
     context: ResolveContext
     plan_agent: Callable[[str, ToolResolver], PlannedAgent] = _no_agent
-    plan_workflow: Callable[[Loaded, ResolveContext, Surroundings], Plan] = _no_workflow
+    plan_workflow: Callable[[LoadedWorkflow, ResolveContext, Surroundings], Plan] = _no_workflow
     objects: Sequence[ToolRecord] = ()
     workflow_tools: tuple[PlannedTool, ...] = ()
     listed: tuple[PlannedTool, ...] = ()

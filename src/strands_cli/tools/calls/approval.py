@@ -144,7 +144,7 @@ def change_of(request: Request) -> Change:
         return Change()
     adds = arguments.get("mode") == "append"
     before = _content_of(path, request.workspace)
-    if before is None or isinstance(before, _Unseen):
+    if before is None or isinstance(before, _UnseenContent):
         return Change(unseen=f"{'adds to' if adds else 'replaces'} {before.words}" if before else "")
     return Change(diff="\n".join(_changed_lines(before, before + content if adds else content)))
 
@@ -171,11 +171,11 @@ def _written(claims: Mapping[str, Any]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unseen:
+class _UnseenContent:
     words: str
 
 
-def _content_of(path: str, workspace: Workspace) -> str | _Unseen | None:
+def _content_of(path: str, workspace: Workspace) -> str | _UnseenContent | None:
     """Return the text of a file of the workspace, or the reason why there is none; None for a missing file."""
     mount, _, rest = path.partition("/")
     base = workspace.mounts.get(mount[1:]) if mount.startswith("@") else None
@@ -189,14 +189,14 @@ def _content_of(path: str, workspace: Workspace) -> str | _Unseen | None:
         if not stat.S_ISREG(file_stat.st_mode):
             return None
         if file_stat.st_size > MAX_BYTES:
-            return _Unseen(f"a file of {file_stat.st_size} bytes, which is too large to compare")
+            return _UnseenContent(f"a file of {file_stat.st_size} bytes, which is too large to compare")
         content = Path(realpath).read_bytes()
     except (OSError, ValueError):
         return None
     try:
         return content.decode()
     except UnicodeDecodeError:
-        return _Unseen(f"a file of {file_stat.st_size} bytes, which is not text")
+        return _UnseenContent(f"a file of {file_stat.st_size} bytes, which is not text")
 
 
 MAX_SHOWN = 1000

@@ -14,7 +14,7 @@ from strands.interrupt import Interrupt
 from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Question
-from strands_cli.errors import Raised
+from strands_cli.errors import RaisedException
 from strands_cli.events import ToolProgress
 from strands_cli.hooks.hook_values import ToolCall
 from strands_cli.policy.decision import decide, speaking_rules
@@ -37,7 +37,7 @@ from strands_cli.tools.tool_results import Result, error_result, printable_value
 MAX_PROMPT = 1000
 
 
-class Asking:
+class CallQuestions:
     """One call's questions; while one is open the call's row waits, and the tool is entered again with its answer.
 
     Attributes:
@@ -215,7 +215,7 @@ class Attempt:
         Raises:
             WaitingForPerson: the question has no answer yet.
         """
-        asking = Asking(self.tool, self.arguments, self.scope, self.effect, self.redactor)
+        asking = CallQuestions(self.tool, self.arguments, self.scope, self.effect, self.redactor)
         refusal = await asking.recall()
         inner = OpenCall(self.scope, self.effect, self.state)
         try:
@@ -273,9 +273,9 @@ class Attempt:
             return error_result(self._id, "timeout", f"no answer within {self._timeout_s:g} s", retryable=True)
         finally:
             over.set()
-        if isinstance(answer, Raised) and isinstance(answer.error, AsksPersonError):
+        if isinstance(answer, RaisedException) and isinstance(answer.error, AsksPersonError):
             raise answer.error
-        if isinstance(answer, Raised):
+        if isinstance(answer, RaisedException):
             return _raised(answer.error, self._id)
         structured = answer.get("structuredContent") if isinstance(answer, Mapping) else None
         return self._fitting(well_formed(answer, self._id), structured)

@@ -19,7 +19,7 @@ from strands.types.exceptions import ConcurrencyException
 from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import StrandsCliError
-from strands_cli.policy.resources import Touched, touched
+from strands_cli.policy.resources import TouchedResources, touched
 from strands_cli.system.daemon_threads import waiting
 from strands_cli.texts.canonical_json import digest_of
 
@@ -215,7 +215,7 @@ class OpenCall:
         self._claimed.add((kind, call_number))
         return call_number
 
-    async def wait_for_earlier(self, before: int, of: Touched | None) -> None:
+    async def wait_for_earlier(self, before: int, of: TouchedResources | None) -> None:
         """Wait for its own calls before one of them, all or those that conflict with it."""
         for scope in self._scopes[:before]:
             if of is None or scope.touched.conflicts(of):
@@ -233,7 +233,7 @@ class InnerScope(StepScope):
     def __init__(self, call: OpenCall, position: int) -> None:
         outer = call.scope
         super().__init__(outer.run, call.effect.key, outer.who, outer.limits, outer)
-        self.touched = Touched()
+        self.touched = TouchedResources()
         self.over = asyncio.Event()
         self.depth = call.depth
         self._call = call
@@ -259,7 +259,7 @@ class InnerScope(StepScope):
         await self._call.scope.turn_within(self.touched)
         await self._call.wait_for_earlier(self._place, self.touched)
 
-    async def turn_within(self, touched: Touched) -> None:
+    async def turn_within(self, touched: TouchedResources) -> None:
         """Wait for the calls before this one and before the outer call, for a call inside this one."""
         await self._call.scope.turn_within(touched)
         await self._call.wait_for_earlier(self._place, touched)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.effects.effect import Effect, NeedsDecision, combined
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import StrandsCliError, WaitingForPerson
-from strands_cli.policy.resources import Touched, touched
+from strands_cli.policy.resources import TouchedResources, touched
 from strands_cli.tools.messages.message_json import tool_name
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class CallScope(StepScope):
         self._state, self.outer = step._state, step.outer
         self.before_asking = self._wait_for_earlier
         self.known, self.over, self.all_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self.touched = Touched()
+        self.touched = TouchedResources()
         self._turn = turn
         self._place = position
         self._holds = holds
@@ -183,9 +183,9 @@ class CallScope(StepScope):
         self._require_going()
         self._unbegun = None
 
-    async def turn_within(self, touched: Touched) -> None:
+    async def turn_within(self, touched: TouchedResources) -> None:
         """Wait for the earlier calls that conflict with a call inside this one; later ones wait for both."""
-        self.touched = Touched((*self.touched.reads, *touched.reads), (*self.touched.writes, *touched.writes))
+        self.touched = TouchedResources((*self.touched.reads, *touched.reads), (*self.touched.writes, *touched.writes))
         for earlier in self._turn.calls[: self._place]:
             if earlier.touched.conflicts(touched):
                 await earlier.over.wait()

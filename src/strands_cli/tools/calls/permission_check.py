@@ -45,7 +45,7 @@ from strands_cli.tools.tool_results import Result, capped, error_result, plain_j
 
 if TYPE_CHECKING:
     from strands_cli.tools.calls.execution import Attempt
-    from strands_cli.tools.calls.workflow_tool_calls import Parts
+    from strands_cli.tools.calls.workflow_tool_calls import LoadedToolParts
     from strands_cli.tools.manifest_check import LoadedTool
     from strands_cli.tools.tool_forms import RawTool
 
@@ -186,7 +186,7 @@ class PermissionCheck:
     workflow: str | None = None
     is_typed: bool = False
     locked: frozenset[str] = frozenset()
-    parts: Parts | None = None
+    parts: LoadedToolParts | None = None
     objects: ToolObjects = field(init=False)
 
     def __post_init__(self) -> None:

@@ -167,7 +167,7 @@ def _engine_in(result: Result) -> dict[str, Any]:
 _SHOWN = 100
 
 
-class Passes(Protocol):
+class PermissionGate(Protocol):
     """The permission check."""
 
     async def call(
@@ -177,13 +177,13 @@ class Passes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class LoadedToolParts:
     """The loaded parts of a workflow's own tools: its tools, and who runs the workflows among them, by file."""
 
     toolbox: Toolbox
     workflows: Mapping[str, tuple[AgentRunner, ToolCaller]] = field(default_factory=dict)
 
-    async def call(self, attempt: Attempt, check: Passes) -> Result:
+    async def call(self, attempt: Attempt, check: PermissionGate) -> Result:
         """Make one call that the permission check has let through.
 
         A failing part ends the call with an error; errors that must stop the run do so. The calls in it are recorded
@@ -211,7 +211,7 @@ class Parts:
             return error_result(identity, "tool_failed", error.message)
         return well_formed(answer, identity)
 
-    async def _composite(self, definition: Composite, attempt: Attempt, check: Passes) -> Mapping[str, Any]:
+    async def _composite(self, definition: Composite, attempt: Attempt, check: PermissionGate) -> Mapping[str, Any]:
         arguments, scope, key = attempt.arguments, attempt.scope, attempt.effect.key
         inner, result = scope.within(key), dict[str, Any]()
         inner.changes = scope.changes

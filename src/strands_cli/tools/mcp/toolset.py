@@ -42,7 +42,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServerNeeds:
     """The needs of servers besides their settings.
 
     Attributes:
@@ -65,7 +65,7 @@ class ServerTools:
 
 
 async def load_server_tools(
-    planned: Sequence[McpTool], serving: Serving, closers: list[Closer], hooks: Hooks | None = None
+    planned: Sequence[McpTool], serving: ServerNeeds, closers: list[Closer], hooks: Hooks | None = None
 ) -> ServerTools:
     """Start the servers of these tools, all at once, and return the tools.
 
@@ -89,7 +89,7 @@ async def load_server_tools(
     return result
 
 
-async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict[str, dict[str, dict[str, Any]]]:
+async def definitions_of(servers: Iterable[McpServer], serving: ServerNeeds) -> dict[str, dict[str, dict[str, Any]]]:
     """Start servers, all at once, and return the definitions of their tools; they are stopped again.
 
     Raises:
@@ -131,7 +131,7 @@ async def _stop_all(servers: Iterable[_Group]) -> None:
 class _Group:
     """One server with its planned tools."""
 
-    def __init__(self, settings: McpServer, planned: list[McpTool], serving: Serving, warnings: list[str]) -> None:
+    def __init__(self, settings: McpServer, planned: list[McpTool], serving: ServerNeeds, warnings: list[str]) -> None:
         self.server = Server(settings, serving.folder, serving.values, serving.redactor)
         self.record = planned[0].record
         self.loaded: list[tuple[McpTool, list[LoadedTool]]] = []

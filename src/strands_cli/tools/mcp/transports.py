@@ -204,7 +204,7 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
     """Return the function that checks each response before it is read."""
     http = importlib.import_module(library_of(type(client)))
 
-    class Capped(http.AsyncByteStream):  # type: ignore[misc,name-defined]
+    class CappedStream(http.AsyncByteStream):  # type: ignore[misc,name-defined]
         """The bytes of a response, up to the limit."""
 
         def __init__(self, inner: Any, read: ReadJson | ReadEvents | None) -> None:
@@ -247,7 +247,7 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
         if response.headers.get("content-encoding", "identity") != "identity":
             link.fault = "it compresses its answers, which it was asked not to"
             raise http.ReadError(link.fault)
-        response.stream = Capped(response.stream, _reader_of(response, link))
+        response.stream = CappedStream(response.stream, _reader_of(response, link))
 
     return check
 

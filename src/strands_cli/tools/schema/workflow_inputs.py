@@ -9,10 +9,10 @@ from strands_cli.errors import Finding
 from strands_cli.planning.row_planner import BAD_INPUT
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.model import Loaded, WorkflowSpec
+    from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
 
 
-def faults_of_inputs(spec: WorkflowSpec, inputs: Mapping[str, Any], loaded: Loaded) -> list[Finding]:
+def faults_of_inputs(spec: WorkflowSpec, inputs: Mapping[str, Any], loaded: LoadedWorkflow) -> list[Finding]:
     """Return the faults of inputs as one object; none if the workflow has no schema of it."""
     schema = spec.schema_of_inputs
     if schema is None:

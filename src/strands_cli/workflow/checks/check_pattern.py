@@ -9,7 +9,7 @@ from typing import Any
 from strands_cli.errors import Code, Finding, Where, suggest
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.findings import BAD_SCHEMA, BAD_VALUE, MISSING_KEY, UNKNOWN_AGENT, no_effect, unknown
-from strands_cli.workflow.model import Loaded, WorkflowSpec, unread_inputs
+from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec, unread_inputs
 from strands_cli.workflow.pattern_model import PlacedStep
 from strands_cli.workflow.steps import AgentStep, GateStep
 from strands_cli.workflow.templates.regular_expressions import SlowPattern, fullmatch
@@ -34,7 +34,7 @@ LOST_CONVERSATION = Code(
 )
 
 
-def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_memory(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report agents that remember in steps that may run together, and two ways to shorten a conversation."""
     policy = spec.context_policy
     if policy.window is not None and policy.compaction is not None and policy.compaction.enabled:
@@ -58,7 +58,7 @@ def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     yield from _lost_conversations(spec, loaded)
 
 
-def _lost_conversations(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _lost_conversations(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report agents whose file does not set their memory, and which get no answer of an earlier step."""
     if (notes := spec.context_policy.notes) is not None and notes.include_last:
         return
@@ -191,7 +191,7 @@ UNREAD_INPUTS = Code(
 )
 
 
-def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_pattern(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Yield references to names that do not exist, and fields without effect."""
     yield from check_agents(spec, loaded)
     yield from _check_gates(spec, loaded)
@@ -201,7 +201,7 @@ def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     yield from spec.pattern.check(loaded)
 
 
-def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_agents(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report steps whose agent does not exist, and agents that no step uses."""
     mentions = [
         (placed.at("agent"), placed.step.agent) for placed in spec.pattern.placed if isinstance(placed.step, AgentStep)
@@ -223,7 +223,7 @@ def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield Finding(UNUSED_AGENT, f"no step uses the agent {name!r}", where, "use it or remove it", "warning")
 
 
-def _no_agents(first: str, loaded: Loaded) -> Iterator[Finding]:
+def _no_agents(first: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report that a workflow has none; one whose steps only call tools needs none."""
     document = json_object(loaded.document.value)
     if "agents" not in document:
@@ -233,7 +233,7 @@ def _no_agents(first: str, loaded: Loaded) -> Iterator[Finding]:
         yield Finding(BAD_VALUE, "`agents` is empty", loaded.where("/agents"), fix)
 
 
-def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _check_schemas(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report an `output_schema` of an agent whose form of answer the pattern determines."""
     for placed in spec.pattern.placed:
         if placed.answers is None or not isinstance(placed.step, AgentStep):
@@ -248,7 +248,7 @@ def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         yield no_effect(message, where, f"remove it, or use an agent of its own as the {role}")
 
 
-def _check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _check_inputs(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report inputs that never reach the agent that splits the work."""
     if names := unread_inputs(spec):
         message = f"the orchestrator gets none of the inputs: {', '.join(names)}"
@@ -257,7 +257,7 @@ def _check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         yield Finding(UNREAD_INPUTS, message, where, fix, "warning")
 
 
-def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _check_gates(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     for placed in spec.pattern.placed:
         gate = placed.step
         if not isinstance(gate, GateStep):
@@ -279,7 +279,7 @@ def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield from _check_default(gate.default, pattern, placed, loaded)
 
 
-def _check_default(default: str, pattern: str, placed: PlacedStep, loaded: Loaded) -> Iterator[Finding]:
+def _check_default(default: str, pattern: str, placed: PlacedStep, loaded: LoadedWorkflow) -> Iterator[Finding]:
     try:
         fits = fullmatch(pattern, default) is not None
     except SlowPattern as error:

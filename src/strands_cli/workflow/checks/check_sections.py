@@ -21,7 +21,7 @@ from strands_cli.workflow.findings import (
     no_effect,
     unknown,
 )
-from strands_cli.workflow.model import Loaded, WorkflowSpec, unchecked_schemas
+from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec, unchecked_schemas
 from strands_cli.workflow.patterns.pattern_models import hiding_names
 from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps import CompositeTool, HttpExecutor, McpServer
@@ -46,7 +46,7 @@ def address_for_http(url: str) -> str | None:
     return _SCHEME.sub("http://", _GRPC.sub(":4318", url)) if _GRPC.search(url) else None
 
 
-def check_telemetry(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_telemetry(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Yield invalid or slow patterns, and an endpoint with the port of gRPC."""
     for index, pattern in enumerate(spec.telemetry.redact.custom_patterns):
         where = loaded.where(f"/telemetry/redact/custom_patterns/{index}")
@@ -92,7 +92,7 @@ RESERVED_NAME = Code(
 _SOURCES_WITHOUT_PATH = frozenset({"env"})
 
 
-def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_sections(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Yield every fault outside the pattern."""
     yield from check_inputs(spec, loaded)
     yield from check_agent_specs(spec, loaded)
@@ -110,7 +110,7 @@ def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     yield from _check_artifacts(spec, loaded)
 
 
-def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_inputs(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report inputs declared twice, defaults of another type, and names with a meaning in templates."""
     for section, inputs in (("required", spec.inputs.required), ("optional", spec.inputs.optional)):
         for name, declared in inputs.items():
@@ -131,7 +131,7 @@ def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield from _check_value(input_spec, value, pointer, f"the value of {name!r}", loaded)
 
 
-def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+def _check_input(name: str, declared: InputSpec, pointer: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
     if name in hiding_names():
         yield _reserved(name, pointer, loaded)
     if not name.isidentifier():
@@ -146,12 +146,14 @@ def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -
         yield from _check_value(declared, declared.default, f"{pointer}/default", f"the default of {name!r}", loaded)
 
 
-def _reserved(name: str, pointer: str, loaded: Loaded) -> Finding:
+def _reserved(name: str, pointer: str, loaded: LoadedWorkflow) -> Finding:
     message = f"{name!r} has a meaning in templates; where it has, it hides this input"
     return Finding(RESERVED_NAME, message, loaded.where(pointer, key=True), "rename the input", "warning")
 
 
-def _check_value(declared: InputSpec, value: object, pointer: str, label: str, loaded: Loaded) -> Iterator[Finding]:
+def _check_value(
+    declared: InputSpec, value: object, pointer: str, label: str, loaded: LoadedWorkflow
+) -> Iterator[Finding]:
     try:
         declared.coerced(value)
     except ValueError as error:
@@ -160,7 +162,7 @@ def _check_value(declared: InputSpec, value: object, pointer: str, label: str, l
         )
 
 
-def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_agent_specs(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report agents without a prompt, and invalid schemas."""
     for name, agent in spec.agents.items():
         pointer = f"/agents/{escape(name)}"
@@ -185,7 +187,7 @@ def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 _OF_COMPOSITES = ("steps", "last_response")
 
 
-def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_tools(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report ids that occur twice, MCP servers without an address, and invalid schemas of composite tools."""
     tools = spec.tools
     for section, entries in (
@@ -202,7 +204,7 @@ def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         yield from _check_composite(tool, f"/tools/composite/{index}", loaded)
 
 
-def _check_auth(executor: HttpExecutor, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+def _check_auth(executor: HttpExecutor, pointer: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report the fields that a form of authentication lacks, and those of another form."""
     if (auth := executor.auth) is None:
         return
@@ -216,7 +218,7 @@ def _check_auth(executor: HttpExecutor, pointer: str, loaded: Loaded) -> Iterato
             yield no_effect(message, loaded.where(f"{pointer}/{field}", key=True))
 
 
-def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+def _check_composite(tool: CompositeTool, pointer: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report an invalid schema, one that does not describe an object, and names with a meaning in its templates."""
     schema, at = tool.input_schema, f"{pointer}/input_schema"
     if isinstance(schema, dict) and (finding := check_schema(schema, loaded.where(at))) is not None:
@@ -237,7 +239,7 @@ def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Itera
         yield Finding(RESERVED_NAME, message, loaded.where(key_pointer, key=True))
 
 
-def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+def _check_server(server: McpServer, pointer: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
     if (server.command is None) == (server.url is None):
         how = "both" if server.command else "neither"
         message = f"the MCP server {server.id!r} needs one of `command` and `url`; it has {how}"
@@ -266,7 +268,7 @@ def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[F
         )
 
 
-def _check_runtime(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _check_runtime(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     written = json_object(loaded.document.value).get("runtime")
     if spec.agents and written is None:
         yield Finding(MISSING_KEY, "the document has no `runtime`", loaded.where(""), "add `runtime:`")
@@ -283,7 +285,7 @@ def _check_runtime(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         yield no_effect(message, loaded.where("/runtime/recording", key=True))
 
 
-def _check_env(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _check_env(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     names: set[str] = set()
     for index, secret in enumerate(spec.env.secrets):
         pointer, name = f"/env/secrets/{index}", secret.name or secret.key
@@ -299,7 +301,7 @@ def _check_env(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield Finding(MISSING_KEY, message, loaded.where(pointer), "add `path:`")
 
 
-def _check_retrieval(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _check_retrieval(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     retrieval = spec.context_policy.retrieval
     servers = [server.id for server in spec.tools.mcp]
     for index, name in enumerate(retrieval.mcp_servers if retrieval else ()):
@@ -307,7 +309,7 @@ def _check_retrieval(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield unknown(UNKNOWN_SERVER, name, servers, loaded.where(f"/context_policy/retrieval/mcp_servers/{index}"))
 
 
-def _check_artifacts(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _check_artifacts(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     paths = [artifact.path for artifact in spec.outputs.artifacts]
     if spec.outputs.overwrite and not paths:
         yield no_effect("`overwrite` has no effect without `artifacts`", loaded.where("/outputs/overwrite", key=True))

@@ -12,7 +12,7 @@ from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
 from strands_cli.workflow.findings import NO_EFFECT, UNKNOWN_NAME, no_effect
-from strands_cli.workflow.model import Loaded, WorkflowSpec, template_sites
+from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec, template_sites
 from strands_cli.workflow.pattern_model import (
     BESIDE,
     YIELDING,
@@ -26,7 +26,7 @@ from strands_cli.workflow.pattern_model import (
     spoken_path,
 )
 from strands_cli.workflow.patterns.pattern_models import reserved_names
-from strands_cli.workflow.templates.plugin_filters import Path, Read, TemplateError
+from strands_cli.workflow.templates.plugin_filters import Path, TemplateError, TemplateRead
 from strands_cli.workflow.templates.template import Templates, explain_syntax, is_prompt_template
 from strands_cli.yaml_files.document import escape
 
@@ -37,7 +37,7 @@ from strands_cli.yaml_files.document import escape
 _MORE = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"})
 
 
-def check_answers(site: Site, templates: Templates, spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_answers(site: Site, templates: Templates, spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Yield a finding for each field that the text of an answer, or its schema, does not have."""
     seen = set[str]()
     for read in templates.every_read_in(site.text, is_condition=site.is_condition):
@@ -61,7 +61,7 @@ class _Problem(NamedTuple):
     severity: Severity
 
 
-def _of_text(read: Read, position: int, node: Text, spec: WorkflowSpec) -> _Problem | None:
+def _of_text(read: TemplateRead, position: int, node: Text, spec: WorkflowSpec) -> _Problem | None:
     part = read.path[position]
     if not isinstance(part, str) or part == "*" or hasattr(str, part):
         return None
@@ -81,7 +81,7 @@ def _of_text(read: Read, position: int, node: Text, spec: WorkflowSpec) -> _Prob
     return _Problem(f"`{owner}` is text, which has no `{part}`", fix, "warning" if read.may_be_missing else "error")
 
 
-def _of_output(read: Read, position: int, node: Output, spec: WorkflowSpec) -> _Problem | None:
+def _of_output(read: TemplateRead, position: int, node: Output, spec: WorkflowSpec) -> _Problem | None:
     owner, agent = spoken_path(read.path[:position]), node.agents[0]
     schema = _schema_of(agent, spec)
     if schema is None and agent in spec.agents:
@@ -161,7 +161,9 @@ _ARGUMENT = re.compile(r"/(input|vars)/")
 _MEANT = {**dict.fromkeys(("success", "succeeded", "done", "ok"), "completed"), "error": "failed"}
 
 
-def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_comparisons(
+    site: Site, templates: Templates, spec: WorkflowSpec, loaded: LoadedWorkflow
+) -> Iterator[Finding]:
     """Yield a warning for each comparison that never holds, and each default that never acts."""
     for path, word in dict.fromkeys(templates.words_in(site.text, is_condition=site.is_condition)):
         is_status = path[0] in _RESULTS and path[0] in site.scope and path[-1] == "status"
@@ -247,14 +249,14 @@ _ROUTE = r"(?<=[\s\"'`(])(?=/\w)(?:/(?:[\w.~-]+|\{\w+\}))+(?=[\s\"'`),;:?]|\.?(?
 _TEMPLATES = re.compile(_RAW + r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|" + _ROUTE, re.DOTALL)
 
 
-def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_spec(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Yield every fault of a well-formed workflow."""
     yield from check_sections(spec, loaded)
     yield from check_pattern(spec, loaded)
     yield from check_templates(spec, loaded)
 
 
-def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def check_templates(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Compile every template and condition, and check the names that it uses."""
     templates = spec.templates()
     inputs = {*spec.inputs.declared(), *spec.inputs.values}
@@ -299,7 +301,7 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                 yield replace(finding, fix=f"{finding.fix}; or {_RAW_FIX}") if is_prompt else finding
 
 
-def _single_braces(site: Site, inputs: Collection[str], loaded: Loaded) -> Iterator[Finding]:
+def _single_braces(site: Site, inputs: Collection[str], loaded: LoadedWorkflow) -> Iterator[Finding]:
     """Report a known name in the braces of other languages' templates, each name once."""
     if site.text.count("{") == 2 * site.text.count("{{"):
         return  # each is one of a pair
@@ -319,7 +321,7 @@ def _paths(templates: Templates, site: Site) -> frozenset[Path]:
     return templates.paths_in(site.text, is_condition=site.is_condition)
 
 
-def _error_of(site: Site, templates: Templates, loaded: Loaded) -> TemplateError | None:
+def _error_of(site: Site, templates: Templates, loaded: LoadedWorkflow) -> TemplateError | None:
     """Return why a template does not compile; None if it does.
 
     Raises:
@@ -335,7 +337,7 @@ def _error_of(site: Site, templates: Templates, loaded: Loaded) -> TemplateError
         raise
 
 
-def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
+def _syntax(site: Site, error: TemplateError, loaded: LoadedWorkflow) -> Finding:
     kind = "condition" if site.is_condition else "template"
     where = loaded.where_in_text(site.pointer, error.line)
     # The message names the similar filter, where there is one.
@@ -346,7 +348,7 @@ def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)
 
 
-def _name(site: Site, path: Path, inputs: Collection[str], loaded: Loaded) -> Finding | None:
+def _name(site: Site, path: Path, inputs: Collection[str], loaded: LoadedWorkflow) -> Finding | None:
     root = str(path[0])
     if root in site.scope:
         return _attribute(site, path, loaded)
@@ -370,7 +372,7 @@ def _name(site: Site, path: Path, inputs: Collection[str], loaded: Loaded) -> Fi
     return Finding(UNDECLARED_VARIABLE, message, where, fix, "warning")
 
 
-def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
+def _attribute(site: Site, path: Path, loaded: LoadedWorkflow) -> Finding | None:
     problem = problem_of(path, site.scope)
     if problem is None:
         return None

@@ -28,7 +28,7 @@ _SCHEMA_FIELDS = ("input_schema", "output_schema")
 
 
 @dataclass(slots=True)
-class Resolved:
+class WorkflowWithFiles:
     """A workflow with the content of its files, the files, and the place of each agent's keys.
 
     `packages` has the file of each named `package:DIST/NAME`.
@@ -187,7 +187,9 @@ class _Reader:
         return self.folder
 
 
-def resolve_references(spec: WorkflowSpec, document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Resolved:
+def resolve_references(
+    spec: WorkflowSpec, document: Document, snapshot: FileSnapshot = NO_SNAPSHOT
+) -> WorkflowWithFiles:
     """Read every file that agents name by `$ref`, `input_schema` or `output_schema`, inside its project."""
     path = Path(document.file)
     beside = snapshot.folder or (path.parent if path.is_file() else Path())
@@ -197,4 +199,6 @@ def resolve_references(spec: WorkflowSpec, document: Document, snapshot: FileSna
         pointer = f"/agents/{escape(name)}"
         agents[name] = reader.with_schemas(reader.agent(agent, pointer, document, None, ()), pointer, document)
     whole = spec.model_copy(update={"agents": agents})
-    return Resolved(whole, tuple(reader.read.values()), reader.origins, tuple(reader.findings), reader.packages)
+    return WorkflowWithFiles(
+        whole, tuple(reader.read.values()), reader.origins, tuple(reader.findings), reader.packages
+    )

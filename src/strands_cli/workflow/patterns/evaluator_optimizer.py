@@ -12,7 +12,7 @@ from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.pattern_model import (
     ANY,
     CONFIG,
-    Answered,
+    AnswerNames,
     Items,
     PatternModel,
     PlacedStep,
@@ -30,7 +30,7 @@ from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, agent_ste
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator
 
-JUDGED = Answered(scope_of("score", "issues", "fixes", "feedback"))
+JUDGED = AnswerNames(scope_of("score", "issues", "fixes", "feedback"))
 EVALUATION: Scope = {**scope_of("iteration"), "draft": Text(), "evaluation": JUDGED}
 ITERATION: Scope = {
     **scope_of("score", "feedback", "issues", "fixes", "iteration"),

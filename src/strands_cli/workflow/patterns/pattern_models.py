@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from strands_cli.default_parts import DEFAULTS
 from strands_cli.default_parts import PATTERNS as GROUP
-from strands_cli.parts.named_parts import NamedIn, Part, broken_part, imported_part, names_in, part_named
+from strands_cli.parts.named_parts import NamingFolder, Part, broken_part, imported_part, names_in, part_named
 from strands_cli.workflow.pattern_model import COMMON_NAMES, YIELDING, PatternModel
 from strands_cli.workflow.sections import read_when_met
 
@@ -100,7 +100,7 @@ class _Patterns(Mapping[str, type[PatternModel]]):
 
 
 def _imported(part: Part, folder: Path | None) -> type[PatternModel]:
-    model = imported_part(part, lock=NamedIn(folder) if folder is not None else None)
+    model = imported_part(part, lock=NamingFolder(folder) if folder is not None else None)
     if not (isinstance(model, type) and issubclass(model, PatternModel)):
         raise broken_part(part, "is not a subclass of PatternModel")
     if not hasattr(model, "runs"):

@@ -32,7 +32,7 @@ from strands_cli.workflow.templates.bounds import (
     text_of,
 )
 from strands_cli.workflow.templates.plugin_filters import TemplateError
-from strands_cli.workflow.templates.regular_expressions import Found, SlowPattern, search
+from strands_cli.workflow.templates.regular_expressions import RegexMatch, SlowPattern, search
 
 MAX_RANGE = 100_000
 # More than a float has.
@@ -219,7 +219,7 @@ def _fromjson(text: Any) -> Any:
         raise TemplateError(f"`fromjson` got text that is not JSON: {error}") from None
 
 
-def _found(text: Any, pattern: str, *, ignorecase: bool = False) -> Found | None:
+def _found(text: Any, pattern: str, *, ignorecase: bool = False) -> RegexMatch | None:
     pattern = f"(?i){pattern}" if ignorecase else pattern
     spend(_STEPS_OF_A_SEARCH + 3 * len(pattern) + len(str(text)) // _CHARACTERS_A_STEP)
     start = time.thread_time()

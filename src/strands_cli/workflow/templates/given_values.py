@@ -6,10 +6,10 @@ from typing import Any
 
 from strands_cli.workflow.sections import coerce
 from strands_cli.workflow.templates.plugin_filters import TemplateError
-from strands_cli.workflow.templates.sandbox import Missing
+from strands_cli.workflow.templates.sandbox import MissingName
 
 
-class Absent(Missing):
+class AbsentInput(MissingName):
     """An optional input without a value: it is not defined, and false; as a text it is an error."""
 
     __slots__ = ()

@@ -52,7 +52,7 @@ class UnknownNameError(TemplateError):
 # The facts of a template about the names that it uses; taken from its tree once, without keeping the tree.
 
 
-class Read(NamedTuple):
+class TemplateRead(NamedTuple):
     """One path that a template reads: whether it is called, and whether the template takes it for possibly missing."""
 
     path: Path
@@ -76,7 +76,7 @@ class Facts(NamedTuple):
     """
 
     paths: frozenset[Path] = frozenset()
-    reads: tuple[Read, ...] = ()
+    reads: tuple[TemplateRead, ...] = ()
     mentions: frozenset[Path] = frozenset()
     certain: frozenset[Path] = frozenset()
     sets: frozenset[str] = frozenset()

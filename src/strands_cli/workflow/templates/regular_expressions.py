@@ -19,14 +19,14 @@ class SlowPattern(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RegexMatch:
     """The text that a pattern matched, and the texts of its groups."""
 
     whole: str
     groups: tuple[str | None, ...] = ()
 
 
-def search(pattern: str, text: str) -> Found | None:
+def search(pattern: str, text: str) -> RegexMatch | None:
     """Return the first match of a pattern.
 
     Raises:
@@ -36,7 +36,7 @@ def search(pattern: str, text: str) -> Found | None:
     return _match("search", pattern, text)
 
 
-def fullmatch(pattern: str, text: str) -> Found | None:
+def fullmatch(pattern: str, text: str) -> RegexMatch | None:
     """Return the match of a pattern with a whole text; raises as `search`."""
     return _match("fullmatch", pattern, text)
 
@@ -54,7 +54,7 @@ def matches_empty_text(pattern: str) -> bool:
     return any(match.start() == match.end() for text in ("", " a-1 ") for match in _compiled(pattern).finditer(text))
 
 
-def _match(how: str, pattern: str, text: str) -> Found | None:
+def _match(how: str, pattern: str, text: str) -> RegexMatch | None:
     result = _kept_match(how, pattern, text)
     if isinstance(result, SlowPattern):
         raise SlowPattern(*result.args)
@@ -62,13 +62,13 @@ def _match(how: str, pattern: str, text: str) -> Found | None:
 
 
 @functools.lru_cache(maxsize=16)
-def _kept_match(how: str, pattern: str, text: str) -> Found | SlowPattern | None:
+def _kept_match(how: str, pattern: str, text: str) -> RegexMatch | SlowPattern | None:
     """Search once for each text: a plan and its run render the same templates."""
     try:
         match = getattr(_compiled(pattern), how)(text, timeout=SECONDS, concurrent=True)
     except TimeoutError:
         return _too_slow(pattern, text)
-    return Found(match[0], match.groups()) if match is not None else None
+    return RegexMatch(match[0], match.groups()) if match is not None else None
 
 
 def _too_slow(pattern: str, text: str) -> SlowPattern:

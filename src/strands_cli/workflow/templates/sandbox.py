@@ -50,7 +50,7 @@ from strands_cli.workflow.templates.filters import (
 )
 from strands_cli.workflow.templates.plugin_filters import Facts, Path, TemplateError, UnknownNameError, plugin_filter
 from strands_cli.workflow.templates.template_paths import (
-    Parts,
+    TemplateNodes,
     asked_names,
     assumed_missing,
     compared_words,
@@ -66,7 +66,7 @@ from strands_cli.workflow.templates.template_paths import (
 _MAY_BE_ABSENT = ("default", "d")
 
 
-def mentions_of(parts: Parts) -> frozenset[Path]:
+def mentions_of(parts: TemplateNodes) -> frozenset[Path]:
     """Return every path that a template may read, also those that may be absent."""
     return frozenset(path for node in outermost(parts) if (path := path_of(node)))
 
@@ -149,7 +149,7 @@ class _Parser(Parser):
         return expression
 
 
-class Missing(jinja2.StrictUndefined):
+class MissingName(jinja2.StrictUndefined):
     """A name without a value; its error lists the names that exist."""
 
     __slots__ = ()
@@ -201,7 +201,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         # The optimizer would evaluate constant expressions, however large, when a template is only checked.
-        super().__init__(undefined=Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
+        super().__init__(undefined=MissingName, keep_trailing_newline=True, autoescape=False, optimized=False)
         filters = {**self.filters, **FILTERS}
         self.filters.update({name: bounded_filter(name, function) for name, function in filters.items()})
         looking = {name: cast("Callable[..., Any]", test) for name, test in self.tests.items() if "defined" not in name}
@@ -256,7 +256,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             # Without its frames, which have the tree.
             return error.with_traceback(None)
 
-    def _facts_of(self, parts: Parts) -> Facts:
+    def _facts_of(self, parts: TemplateNodes) -> Facts:
         names = parts.of(nodes.Name)
         if parts.sets_names:
             free = _FreeNames(self).of(parts.tree)
@@ -331,10 +331,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         return _Parser(self, source, name, filename).parse()
 
-    def _parts(self, text: str) -> Parts:
+    def _parts(self, text: str) -> TemplateNodes:
         try:
             self._require_short(text)
-            return self._with_known_words(Parts(self.parse(text)))
+            return self._with_known_words(TemplateNodes(self.parse(text)))
         except TemplateSyntaxError as error:
             raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except RecursionError:
@@ -350,7 +350,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 f"a template of more than {MAX_PIECE:,} characters, or {MAX_TOKENS:,} words and signs in expressions"
             )
 
-    def _with_known_words(self, parts: Parts) -> Parts:
+    def _with_known_words(self, parts: TemplateNodes) -> TemplateNodes:
         """Return the parts of a template whose filters and tests exist."""
         if parts.sets_names:
             _call_own_macros(parts)
@@ -380,7 +380,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _template(self, text: str) -> jinja2.Template:
         return self._compiled(self.parts(text).tree)
 
-    def _expression_parts(self, text: str) -> Parts:
+    def _expression_parts(self, text: str) -> TemplateNodes:
         """Return the parts of a template that prints an expression."""
         try:
             parser = _Parser(self, text, state="variable")
@@ -389,7 +389,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 message = f"unexpected {parser.stream.current.value!r} after the expression"
                 raise TemplateError(message, is_syntax=True)
             expression.set_environment(self)
-            return self._with_known_words(Parts(nodes.Template([nodes.Output([expression])])))
+            return self._with_known_words(TemplateNodes(nodes.Template([nodes.Output([expression])])))
         except TemplateSyntaxError as error:
             raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except RecursionError:
@@ -432,7 +432,7 @@ def _with_lines(template: jinja2.Template, work: Callable[[], Result]) -> Result
         raise TemplateError(_one_line(str(error)) or type(error).__name__, _line_of(template, error)) from None
 
 
-def _call_own_macros(parts: Parts) -> None:
+def _call_own_macros(parts: TemplateNodes) -> None:
     """Let a call mean the macro or the value that the template itself defines, rather than a function of that name."""
     own = {node.name for node in parts.of(nodes.Macro)}
     own |= {node.name for node in parts.of(nodes.Name) if node.ctx != "load"}
@@ -475,7 +475,7 @@ def _one_line(text: str | None) -> str:
 # The nodes of a graph in templates: an unfinished node has the fields of a result, and is not defined.
 
 
-class NotExecuted(Missing):
+class NotExecuted(MissingName):
     """An absent result: true and with fields, but `is defined` is false, and as a text it is an error."""
 
     __slots__ = ("fields",)

@@ -9,10 +9,17 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import did_you_mean, suggest
-from strands_cli.workflow.templates.plugin_filters import NO_FACTS, Facts, Path, Read, TemplateError, UnknownNameError
+from strands_cli.workflow.templates.plugin_filters import (
+    NO_FACTS,
+    Facts,
+    Path,
+    TemplateError,
+    TemplateRead,
+    UnknownNameError,
+)
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.templates.plugin_filters import Read
+    from strands_cli.workflow.templates.plugin_filters import TemplateRead
     from strands_cli.workflow.templates.sandbox import Sandbox
 
 
@@ -140,7 +147,7 @@ def plain_facts(text: str) -> Facts | None:
     every = frozenset(paths)
     return Facts(
         paths=every,
-        reads=tuple(Read(path, is_called=False, may_be_missing=False) for path in paths),
+        reads=tuple(TemplateRead(path, is_called=False, may_be_missing=False) for path in paths),
         mentions=every,
         certain=frozenset(path[:2] for path in paths if len(path) > 1),
         printed=tuple((path, True) for path in paths),
@@ -240,7 +247,7 @@ class Templates:
         """
         return self._facts(text, is_condition=is_condition).paths
 
-    def every_read_in(self, text: str, *, is_condition: bool = False) -> tuple[Read, ...]:
+    def every_read_in(self, text: str, *, is_condition: bool = False) -> tuple[TemplateRead, ...]:
         """Return all that a template or condition reads, also where it may be missing."""
         return self._facts(text, is_condition=is_condition).reads
 

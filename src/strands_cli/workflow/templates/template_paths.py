@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from jinja2 import nodes
 
-from strands_cli.workflow.templates.plugin_filters import Path, Read
+from strands_cli.workflow.templates.plugin_filters import Path, TemplateRead
 
 # The parts of a template's tree, found in one walk: every check of a template looks at these.
 
@@ -19,7 +19,7 @@ Kind = TypeVar("Kind", bound=nodes.Node)
 _PLAIN = (nodes.Output, nodes.If)
 
 
-class Parts:
+class TemplateNodes:
     """The nodes below a tree in the order of the text.
 
     Attributes:
@@ -74,7 +74,7 @@ def path_of(node: nodes.Node, items: Mapping[str, Path] | None = None) -> Path:
     return ()
 
 
-def paths_of(parts: Parts, free: set[str]) -> tuple[frozenset[Path], tuple[Read, ...]]:
+def paths_of(parts: TemplateNodes, free: set[str]) -> tuple[frozenset[Path], tuple[TemplateRead, ...]]:
     """Return the paths below names from outside, `free`, without those that may be absent; and all reads of them."""
     items = items_of(parts, free)
     lax = {path_of(node, items) for node in _guarded(parts) if node is not None} - {()}
@@ -83,11 +83,11 @@ def paths_of(parts: Parts, free: set[str]) -> tuple[frozenset[Path], tuple[Read,
     path_reads += [
         (path, False, True) for filter_node in parts.of(nodes.Filter) if (path := _by_filter(filter_node, items))
     ]
-    paths, reads = set[Path](), dict[Read, None]()
+    paths, reads = set[Path](), dict[TemplateRead, None]()
     for path, is_called, is_by_filter in path_reads:
         if not path or path[0] not in free:
             continue
-        reads[Read(path, is_called, _is_below(path, lax))] = None
+        reads[TemplateRead(path, is_called, _is_below(path, lax))] = None
         # `tasks.items()` calls a method and is not the name of a task
         owner = path[:-1] if is_called and len(path) > 1 else path
         if not is_by_filter and not _is_below(owner, lax):
@@ -99,7 +99,7 @@ def _is_below(path: Path, guards: set[Path]) -> bool:
     return bool(guards) and any(path[:length] in guards for length in range(1, len(path) + 1))
 
 
-def _guarded(parts: Parts) -> list[nodes.Expr | None]:
+def _guarded(parts: TemplateNodes) -> list[nodes.Expr | None]:
     """Return the expressions that a template treats as possibly missing."""
     return [
         *(test.node for test in parts.of(nodes.Test) if test.name in ("defined", "undefined")),
@@ -107,7 +107,7 @@ def _guarded(parts: Parts) -> list[nodes.Expr | None]:
     ]
 
 
-def outermost(parts: Parts) -> Iterator[nodes.Expr]:
+def outermost(parts: TemplateNodes) -> Iterator[nodes.Expr]:
     """Yield each name with all attributes and indexes that follow it."""
     kinds = (nodes.Getattr, nodes.Getitem, nodes.Name)
     places = [node for node in parts.every if isinstance(node, kinds)]
@@ -115,7 +115,7 @@ def outermost(parts: Parts) -> Iterator[nodes.Expr]:
     yield from (node for node in places if id(node) not in inner)
 
 
-def items_of(parts: Parts, free: set[str]) -> dict[str, Path]:
+def items_of(parts: TemplateNodes, free: set[str]) -> dict[str, Path]:
     """Return the path that each variable of a loop or a `set` is, where the name has no other meaning."""
     items: dict[str, Path] = {}
     if not parts.sets_names:
@@ -163,7 +163,7 @@ _METHODS = ("lower", "upper", "casefold", "strip")
 _FILTERS = ("lower", "upper", "trim", "string", "default", "d")
 
 
-def compared_words(parts: Parts) -> Iterator[tuple[Path, str]]:
+def compared_words(parts: TemplateNodes) -> Iterator[tuple[Path, str]]:
     """Yield each path with each constant text that its value is compared with."""
     for comparison in parts.of(nodes.Compare):
         left = comparison.expr
@@ -179,7 +179,7 @@ def compared_words(parts: Parts) -> Iterator[tuple[Path, str]]:
             yield from _pairs(call.node.node, call.args[0])
 
 
-def assumed_missing(parts: Parts) -> Iterator[str]:
+def assumed_missing(parts: TemplateNodes) -> Iterator[str]:
     """Yield each name with a default, or tested for being there, as if it might be missing."""
     for filter_node in parts.of(nodes.Filter):
         if (
@@ -193,7 +193,7 @@ def assumed_missing(parts: Parts) -> Iterator[str]:
             yield test.node.name
 
 
-def asked_names(parts: Parts) -> Iterator[str]:
+def asked_names(parts: TemplateNodes) -> Iterator[str]:
     """Yield each name in the condition of an `if`."""
     for condition in parts.of(nodes.If):
         yield from (
@@ -201,7 +201,7 @@ def asked_names(parts: Parts) -> Iterator[str]:
         )
 
 
-def printed_paths(parts: Parts) -> Iterator[tuple[Path, bool]]:
+def printed_paths(parts: TemplateNodes) -> Iterator[tuple[Path, bool]]:
     """Yield each printed path, and whether it is printed as it is or as a text of other letters."""
     for output in parts.of(nodes.Output):
         yield from ((path, _plain(node) is node) for node in output.nodes if (path := path_of(_plain(node))))

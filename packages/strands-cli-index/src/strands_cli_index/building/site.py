@@ -37,14 +37,14 @@ _NOT_SAME = "its tools, workflows, agents or skills are not those of {}, which h
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltIndex:
     """An index that was made: its document, and the findings about files that it leaves out."""
 
     document: Mapping[str, Any]
     findings: tuple[Finding, ...]
 
 
-def build_site(wheelhouse: Path, site: Path) -> Built:
+def build_site(wheelhouse: Path, site: Path) -> BuiltIndex:
     """Make an index of the wheels in a folder; the same wheels make the same bytes.
 
     An index that was there is replaced as a whole when the new one is complete.
@@ -68,7 +68,7 @@ def build_site(wheelhouse: Path, site: Path) -> Built:
         raise UsageError(message, fix="check the folder, or name another one with -o") from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return Built(document, tuple(findings))
+    return BuiltIndex(document, tuple(findings))
 
 
 def _require_folders(wheelhouse: Path, site: Path) -> None:
@@ -198,18 +198,18 @@ def _order(entry: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the key that sorts releases by name, the newest version first."""
     from packaging.version import Version
 
-    return entry["name"], _Reversed(Version(entry["version"])), entry["version"]
+    return entry["name"], _ReverseOrder(Version(entry["version"])), entry["version"]
 
 
-class _Reversed:
+class _ReverseOrder:
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __lt__(self, other: _Reversed) -> bool:
+    def __lt__(self, other: _ReverseOrder) -> bool:
         return bool(other.value < self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Reversed) and self.value == other.value
+        return isinstance(other, _ReverseOrder) and self.value == other.value
 
     def __hash__(self) -> int:
         return hash(self.value)
@@ -262,7 +262,7 @@ def _names_of(folder: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([folder["name"], *folder["files"]]))
 
 
-def summary_lines(built: Built) -> list[str]:
+def summary_lines(built: BuiltIndex) -> list[str]:
     """Return one line for each release, and the sum."""
     releases, libraries = built.document["releases"], built.document["libraries"]
     lines = [f"{release['name']} {release['version']}: {_state(release)}" for release in releases]

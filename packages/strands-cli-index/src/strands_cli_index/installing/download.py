@@ -26,7 +26,7 @@ _PROGRAM_FOLDERS = ("bin", "Scripts")
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class DownloadedDistribution:
     """A distribution before its installation.
 
     Attributes:
@@ -53,7 +53,7 @@ class Fetched:
         return self.plugin.name
 
 
-def fetch(installer: PluginInstaller, folder: Path, may_build: Callable[[str], bool]) -> Fetched:
+def fetch(installer: PluginInstaller, folder: Path, may_build: Callable[[str], bool]) -> DownloadedDistribution:
     """Download, build or copy a distribution into a folder, and unpack it there.
 
     Args:
@@ -82,7 +82,7 @@ def fetch(installer: PluginInstaller, folder: Path, may_build: Callable[[str], b
     return unpack_wheel(wheel, _new(folder / "tree"), installer)
 
 
-def _by_name(installer: PluginInstaller, folder: Path, *, build: bool) -> Fetched:
+def _by_name(installer: PluginInstaller, folder: Path, *, build: bool) -> DownloadedDistribution:
     wheels, tree = _new(folder / "wheels"), _new(folder / "tree")
     if installer.program.kind == "uv":
         return _fetched_by_uv(installer, folder, tree, [] if build else ["--no-build"])
@@ -102,7 +102,7 @@ def _only_wheel(folder: Path) -> Path:
     return paths[0]
 
 
-def unpack_wheel(wheel: Path, tree: Path, installer: PluginInstaller) -> Fetched:
+def unpack_wheel(wheel: Path, tree: Path, installer: PluginInstaller) -> DownloadedDistribution:
     """Unpack a wheel into an empty folder.
 
     Args:
@@ -123,7 +123,7 @@ def unpack_wheel(wheel: Path, tree: Path, installer: PluginInstaller) -> Fetched
     target = installer.target
     name, version, dist_info = _described(tree, target.name)
     plugin = UnpackedPlugin(name, tree, dist_info, tuple(scripts), tuple(elsewhere))
-    return Fetched(plugin, version, wheel, (f"sha256:{digest}",), target.path is None, target.extras)
+    return DownloadedDistribution(plugin, version, wheel, (f"sha256:{digest}",), target.path is None, target.extras)
 
 
 def _extract(opened: zipfile.ZipFile, tree: Path) -> tuple[list[str], list[str]]:
@@ -158,7 +158,7 @@ def _extract(opened: zipfile.ZipFile, tree: Path) -> tuple[list[str], list[str]]
     return scripts, elsewhere
 
 
-def _fetched_by_uv(installer: PluginInstaller, folder: Path, tree: Path, rules: list[str]) -> Fetched:
+def _fetched_by_uv(installer: PluginInstaller, folder: Path, tree: Path, rules: list[str]) -> DownloadedDistribution:
     """Have uv choose the version, list its hashes, and install it into a folder without imports."""
     target, uv = installer.target, installer.program
     path, chosen = folder / "asked.txt", folder / "chosen.txt"
@@ -170,7 +170,7 @@ def _fetched_by_uv(installer: PluginInstaller, folder: Path, tree: Path, rules: 
     hashes = [part.partition("=")[2] for part in chosen.read_text(encoding="utf-8").split() if part[:7] == "--hash="]
     name, version, dist_info = _described(tree, target.name)
     plugin = UnpackedPlugin(name, tree, dist_info, _programs(tree), is_mixed=True)
-    return Fetched(plugin, version, None, tuple(hashes), True, target.extras)
+    return DownloadedDistribution(plugin, version, None, tuple(hashes), True, target.extras)
 
 
 def _programs(tree: Path) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def _version_of(record: Path) -> str | None:
     return version or read_header(record, "Version")
 
 
-def install_fetched(fetched: Fetched, installer: PluginInstaller, folder: Path, *, lacks: bool) -> None:
+def install_fetched(fetched: DownloadedDistribution, installer: PluginInstaller, folder: Path, *, lacks: bool) -> None:
     """Install the fetched distribution, by its hash.
 
     Args:
@@ -229,7 +229,7 @@ def install_fetched(fetched: Fetched, installer: PluginInstaller, folder: Path, 
         program.install(f"{named}=={fetched.version}")
 
 
-def require_same(fetched: Fetched, installer: PluginInstaller) -> None:
+def require_same(fetched: DownloadedDistribution, installer: PluginInstaller) -> None:
     """Check that the installed files are those of the preview, and uninstall them if they are not.
 
     Raises:

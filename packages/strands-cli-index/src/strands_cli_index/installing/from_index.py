@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from strands_cli.api import Code, Denied, Finding, PluginInstaller, Where
-from strands_cli_index.installing.download import Fetched, fetch, unpack_wheel
+from strands_cli_index.installing.download import DownloadedDistribution, fetch, unpack_wheel
 from strands_cli_index.reading.index_places import IndexLocation, configured_places, parse_places
 from strands_cli_index.reading.releases import IndexedFile, Release, choose_file, find_release
 from strands_cli_index.reading.site_files import MAX_BYTES, WHEELS
@@ -47,7 +47,7 @@ def fetch_target(
     release: Release | None,
     folder: Path,
     may_build: Callable[[str], bool],
-) -> Fetched:
+) -> DownloadedDistribution:
     """Fetch the target of an installer: the release of an index, or the wheel from pip or uv.
 
     Args:
@@ -66,7 +66,7 @@ def fetch_target(
     return _fetch_release(release, installer, folder)
 
 
-def _fetch_release(release: Release, installer: PluginInstaller, folder: Path) -> Fetched:
+def _fetch_release(release: Release, installer: PluginInstaller, folder: Path) -> DownloadedDistribution:
     """Get the wheel of a release, and check its digest before anything of it is read."""
     file = choose_file(release)
     wheels = folder / "as-indexed"

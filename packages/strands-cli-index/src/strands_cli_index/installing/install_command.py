@@ -25,9 +25,9 @@ from strands_cli.api import (
 )
 
 if TYPE_CHECKING:
-    from strands_cli_index.installing.download import Fetched
+    from strands_cli_index.installing.download import DownloadedDistribution
     from strands_cli_index.installing.preview import Preview
-    from strands_cli_index.publishers.attested import Attested
+    from strands_cli_index.publishers.attested import PublisherAttestation
 
 PLUGIN_EMPTY = Code(
     "plugin-empty",
@@ -160,7 +160,7 @@ class Installation:
                 keep_publisher(fetched, attested)
         return f"installed {fetched.name} {fetched.version}"
 
-    def _attested(self, fetched: Fetched, installer: PluginInstaller) -> Attested:
+    def _attested(self, fetched: DownloadedDistribution, installer: PluginInstaller) -> PublisherAttestation:
         """Return who published the distribution."""
         from strands_cli_index.publishers.publisher_check import check_fetched, wrong_publisher
 
@@ -171,7 +171,9 @@ class Installation:
             raise Denied(f"'{fetched.name}' is not installed", findings=[finding])
         return attested
 
-    def _previewed(self, fetched: Fetched, attested: Attested, installer: PluginInstaller) -> Preview:
+    def _previewed(
+        self, fetched: DownloadedDistribution, attested: PublisherAttestation, installer: PluginInstaller
+    ) -> Preview:
         """Show the preview, and refuse a forbidden installation."""
         from strands_cli_index.installing.preview import preview_of
         from strands_cli_index.publishers.publisher_check import publisher_words

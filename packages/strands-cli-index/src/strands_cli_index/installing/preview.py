@@ -11,7 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from strands_cli.api import Finding, PluginInstaller, ToolRecord, UnpackedPlugin, describe_permissions
 from strands_cli.hooks import Decision
 from strands_cli_index.foreign_text import one_line
-from strands_cli_index.installing.download import Fetched
+from strands_cli_index.installing.download import DownloadedDistribution
 from strands_cli_index.wheel_facts import read_header, requires_of
 
 _DESCRIPTION, _LONG = 100, 300
@@ -31,7 +31,7 @@ class Preview:
         faults: Its faults. collisions: Files of others that it would replace or hide; it must not be installed then.
     """
 
-    fetched: Fetched
+    fetched: DownloadedDistribution
     installed: str | None
     tools: tuple[tuple[ToolRecord, Decision], ...]
     adoptable: tuple[tuple[ToolRecord, Decision], ...]
@@ -112,7 +112,10 @@ class Preview:
 
 
 def preview_of(
-    fetched: Fetched, installer: PluginInstaller, version_of: Callable[[str], str | None], publisher: str | None
+    fetched: DownloadedDistribution,
+    installer: PluginInstaller,
+    version_of: Callable[[str], str | None],
+    publisher: str | None,
 ) -> Preview:
     """Return the preview of a fetched distribution.
 
@@ -163,7 +166,7 @@ def _joined(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _to_install(fetched: Fetched, version_of: Callable[[str], str | None]) -> Iterator[str]:
+def _to_install(fetched: DownloadedDistribution, version_of: Callable[[str], str | None]) -> Iterator[str]:
     extras = set(fetched.extras.strip("[]").split(",")) if fetched.extras else {""}
     for text in requires_of(fetched.plugin.dist_info):
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.api import Publisher
-from strands_cli_index.publishers.attested import EXTRA, Attested, unverified, wrong
+from strands_cli_index.publishers.attested import EXTRA, PublisherAttestation, unverified, wrong
 from strands_cli_index.publishers.provenance_file import ProvenanceError, read_provenance, wrong_document
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class _RefusedError(Exception):
     """Why an attestation proves nothing."""
 
 
-def attested_by(raw: bytes, name: str, digest: str) -> Attested:
+def attested_by(raw: bytes, name: str, digest: str) -> PublisherAttestation:
     """Return who published a file, by a provenance document or an attestation about it.
 
     Every attestation must be signed by the publisher that the document states, for this name and this digest, with
@@ -65,7 +65,7 @@ def attested_by(raw: bytes, name: str, digest: str) -> Attested:
             return wrong(f"its attestation cannot be read: {_plain(error)}")
     if len(publishers) != 1:
         return wrong(f"its attestations have several publishers: {', '.join(sorted(map(str, publishers)))}")
-    return Attested("verified", publishers.pop())
+    return PublisherAttestation("verified", publishers.pop())
 
 
 @contextlib.contextmanager

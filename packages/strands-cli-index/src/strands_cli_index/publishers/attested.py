@@ -1,4 +1,4 @@
-"""`Attested`: whether the publisher of a file is known, and why not."""
+"""`PublisherAttestation`: whether the publisher of a file is known, and why not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Status = Literal["verified", "unverified", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
-class Attested:
+class PublisherAttestation:
     """The known facts of a file's publisher.
 
     Attributes:
@@ -36,11 +36,11 @@ class Attested:
         return {"status": self.status, "publisher": publisher, "reason": self.reason or None}
 
 
-def unverified(reason: str) -> Attested:
+def unverified(reason: str) -> PublisherAttestation:
     """Return the result for a file about which nothing is known."""
-    return Attested("unverified", None, reason)
+    return PublisherAttestation("unverified", None, reason)
 
 
-def wrong(reason: str) -> Attested:
+def wrong(reason: str) -> PublisherAttestation:
     """Return the result for a file whose attestations do not prove their claim."""
-    return Attested("wrong", None, reason)
+    return PublisherAttestation("wrong", None, reason)

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from strands_cli_index.publishers.attestations import attested_by
-from strands_cli_index.publishers.attested import Attested, unverified
+from strands_cli_index.publishers.attested import PublisherAttestation, unverified
 from strands_cli_index.publishers.provenance_file import MAX_BYTES
 from strands_cli_index.wheel_facts import read_start
 
@@ -20,7 +20,7 @@ def provenance_beside(file: Path) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def attested_beside(file: Path) -> Attested:
+def attested_beside(file: Path) -> PublisherAttestation:
     """Return who published a wheel or archive, by the provenance or attestation beside it; it needs no network.
 
     Raises:

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from strands_cli_index.publishers.attestations import attested_by
-from strands_cli_index.publishers.attested import EXTRA, Attested, unverified
+from strands_cli_index.publishers.attested import EXTRA, PublisherAttestation, unverified
 from strands_cli_index.publishers.index_settings import IndexSettings
-from strands_cli_index.publishers.limited_fetch import Fetched, Limits, NotFetchedError, fetch_limited
+from strands_cli_index.publishers.limited_fetch import FetchedDocument, Limits, NotFetchedError, fetch_limited
 from strands_cli_index.publishers.provenance_file import MAX_BYTES
 
 # https://packaging.python.org/en/latest/specifications/simple-repository-api/
@@ -25,7 +25,7 @@ _ORDER = ("verified", "wrong", "unverified")
 
 def attested_by_indexes(
     name: str, files: Iterable[tuple[str, str]], settings: IndexSettings, limits: Limits | None = None
-) -> Attested:
+) -> PublisherAttestation:
     """Return who published a file, by the provenance that indexes offer for it.
 
     Args:
@@ -45,7 +45,7 @@ def attested_by_indexes(
 
 def _by_index(
     url: str, name: str, file_digests: tuple[tuple[str, str], ...], authorities: str | None, limits: Limits | None
-) -> Attested:
+) -> PublisherAttestation:
     host = urlsplit(url).hostname or "the index"
     try:
         page = fetch_limited(f"{url}/{name}/", _ACCEPT, limits or Limits(MAX_INDEX_BYTES), authorities)
@@ -72,7 +72,7 @@ def _is_wanted(offer: tuple[str, str, str | None], file_digests: tuple[tuple[str
     return (file, digest) in file_digests or (file.endswith(".whl") and ("", digest) in file_digests)
 
 
-def _offers(page: Fetched) -> Iterator[tuple[str, str, str | None]]:
+def _offers(page: FetchedDocument) -> Iterator[tuple[str, str, str | None]]:
     """Yield the files of a list: name, SHA-256, and the address of their provenance, None without one."""
     if page.content_type in _JSON:
         yield from _json_offers(page.content)

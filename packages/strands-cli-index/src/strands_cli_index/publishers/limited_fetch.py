@@ -24,7 +24,7 @@ class NotFetchedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedDocument:
     """A document: its bytes, its content type without parameters, and the address that it came from in the end."""
 
     content: bytes
@@ -42,12 +42,12 @@ class Limits:
 
 @dataclass(slots=True)
 class _Outcome:
-    found: Fetched | None = None
+    found: FetchedDocument | None = None
     reason: str = "it does not answer in time"
     done: threading.Event = field(default_factory=threading.Event)
 
 
-def fetch_limited(url: str, accept: str, limits: Limits, authorities: str | None = None) -> Fetched:
+def fetch_limited(url: str, accept: str, limits: Limits, authorities: str | None = None) -> FetchedDocument:
     """Fetch a document.
 
     Args:
@@ -92,14 +92,14 @@ def _of_system(error: OSError) -> str:
     return f"it cannot be reached ({getattr(reason, 'strerror', None) or type(reason).__name__})"
 
 
-def _fetched(url: str, accept: str, limits: Limits, authorities: str | None) -> Fetched:
+def _fetched(url: str, accept: str, limits: Limits, authorities: str | None) -> FetchedDocument:
     plain, headers = _without_password(url)
     request = urllib.request.Request(plain, headers={"Accept": accept, "User-Agent": "strands-cli"})  # noqa: S310
     for name, value in headers.items():
         request.add_unredirected_header(name, value)
     with _opener(plain, authorities).open(request, timeout=limits.seconds) as answer:
         content = _read(answer, limits.bytes)
-        return Fetched(content, answer.headers.get_content_type(), answer.url)
+        return FetchedDocument(content, answer.headers.get_content_type(), answer.url)
 
 
 def _opener(url: str, authorities: str | None) -> urllib.request.OpenerDirector:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from strands_cli_index.publishers.attested import Attested, wrong
+from strands_cli_index.publishers.attested import PublisherAttestation, wrong
 
 MAX_BYTES = 1_000_000
 MAX_ATTESTATIONS = 20
@@ -102,6 +102,6 @@ def _require_plain(attestation: dict[str, Any]) -> None:
             raise ProvenanceError("an attestation of it is not in Base64")
 
 
-def wrong_document(error: ProvenanceError) -> Attested:
+def wrong_document(error: ProvenanceError) -> PublisherAttestation:
     """Return the result for a file whose document cannot be read."""
     return wrong(f"its provenance cannot be read: {error}")

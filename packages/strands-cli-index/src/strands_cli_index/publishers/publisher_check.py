@@ -12,9 +12,9 @@ from pathlib import Path
 
 from strands_cli.api import Code, Finding, PluginInstaller, StrandsCliError
 from strands_cli_index.foreign_text import one_line
-from strands_cli_index.installing.download import Fetched
+from strands_cli_index.installing.download import DownloadedDistribution
 from strands_cli_index.installing.from_index import fetch_target
-from strands_cli_index.publishers.attested import Attested, unverified
+from strands_cli_index.publishers.attested import PublisherAttestation, unverified
 from strands_cli_index.publishers.beside import attested_beside, provenance_beside
 from strands_cli_index.publishers.index_offers import attested_by_indexes
 from strands_cli_index.publishers.index_settings import find_indexes
@@ -29,7 +29,7 @@ _REPORT = "pip install --upgrade sigstore, and try again; if it stays wrong, rep
 _WIDTH = 4_000
 
 
-def check_fetched(fetched: Fetched, installer: PluginInstaller) -> Attested:
+def check_fetched(fetched: DownloadedDistribution, installer: PluginInstaller) -> PublisherAttestation:
     """Return who published a distribution before its installation.
 
     A proof beside the wheel counts first: a folder or a plugin index has it there. Otherwise the package indexes of the
@@ -42,13 +42,13 @@ def check_fetched(fetched: Fetched, installer: PluginInstaller) -> Attested:
     return attested_by_indexes(fetched.name, _files(fetched), find_indexes(installer, os.environ))
 
 
-def _files(fetched: Fetched) -> Iterator[tuple[str, str]]:
+def _files(fetched: DownloadedDistribution) -> Iterator[tuple[str, str]]:
     name = fetched.wheel.name if fetched.wheel is not None else ""  # uv states only digests
     for digest in fetched.hashes:
         yield name, digest.partition(":")[2].lower()
 
 
-def keep_publisher(fetched: Fetched, attested: Attested) -> None:
+def keep_publisher(fetched: DownloadedDistribution, attested: PublisherAttestation) -> None:
     """Keep the publisher of a distribution whose files are installed now; forget one that proves to be wrong.
 
     Raises:
@@ -65,7 +65,7 @@ def keep_publisher(fetched: Fetched, attested: Attested) -> None:
     )
 
 
-def check_installed(name: str) -> Attested:
+def check_installed(name: str) -> PublisherAttestation:
     """Return who published an installed distribution, and keep the answer.
 
     Its wheel is fetched again, because a signature is about the file and not about its installed form. The answer
@@ -98,7 +98,7 @@ def _recorded_version(name: str) -> str | None:
     return None if is_editable or not installed.read_text("RECORD") else installed.version
 
 
-def _ask_again(name: str, version: str, installer: PluginInstaller) -> Attested:
+def _ask_again(name: str, version: str, installer: PluginInstaller) -> PublisherAttestation:
     kind = installer.program.kind
     with tempfile.TemporaryDirectory(prefix="strands-") as folder:
         try:
@@ -112,13 +112,13 @@ def _ask_again(name: str, version: str, installer: PluginInstaller) -> Attested:
     return attested
 
 
-def wrong_publisher(name: str, attested: Attested) -> Finding:
+def wrong_publisher(name: str, attested: PublisherAttestation) -> Finding:
     """Return the finding about a publisher that the offer does not prove."""
     message = f"the publisher of '{name}' is not proved: {one_line(attested.reason, _WIDTH)}"
     return Finding(PUBLISHER_WRONG, message, None, _REPORT)
 
 
-def publisher_words(attested: Attested) -> str:
+def publisher_words(attested: PublisherAttestation) -> str:
     """Return `published by github:acme/tool (release.yml)`, or `publisher: unverified (REASON)`."""
     if attested.publisher is not None:
         return f"published by {attested.publisher}"

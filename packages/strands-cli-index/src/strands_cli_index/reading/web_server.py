@@ -28,14 +28,14 @@ _BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class ServerAnswer:
     """A server's answer; `raw` is None where the copy with the given tag is still the newest."""
 
     raw: bytes | None
     etag: str | None
 
 
-def fetch(url: str, limit: int, etag: str | None = None, seconds: float = SECONDS) -> Fetched:
+def fetch(url: str, limit: int, etag: str | None = None, seconds: float = SECONDS) -> ServerAnswer:
     """Return a file of at most `limit` bytes.
 
     Args:
@@ -49,7 +49,7 @@ def fetch(url: str, limit: int, etag: str | None = None, seconds: float = SECOND
     headers = {"If-None-Match": etag} if etag else {}
     blocks: list[bytes] = []
     answer = _in_time(lambda until: _read(url, headers, limit, until, blocks.append), url, seconds)
-    return Fetched(None if answer is None else b"".join(blocks), (answer or {}).get("etag"))
+    return ServerAnswer(None if answer is None else b"".join(blocks), (answer or {}).get("etag"))
 
 
 def download(url: str, target: Path, limit: int, seconds: float = WHEEL_SECONDS) -> str:

@@ -38,7 +38,7 @@ class UnreadRun:
     problem: str
 
 
-class _Wanted:
+class _SearchText:
     """The wanted text, upper and lower case being the same."""
 
     def __init__(self, text: str) -> None:
@@ -58,7 +58,7 @@ def search(runs: Runs, chosen: Sequence[StoredRun], text: str) -> Iterator[Hit |
 
     One effect is in memory at a time, with the rows that the store has read ahead.
     """
-    pattern = _Wanted(text)
+    pattern = _SearchText(text)
     for run, opened in zip(chosen, runs.open_each(run.id for run in chosen), strict=True):
         try:
             if isinstance(opened, RunRecordError):
@@ -69,7 +69,7 @@ def search(runs: Runs, chosen: Sequence[StoredRun], text: str) -> Iterator[Hit |
             yield UnreadRun(run.id, error.message)
 
 
-def _in_run(run: StoredRun, opened: OpenedRun, pattern: _Wanted) -> Iterator[Hit | UnreadRun]:
+def _in_run(run: StoredRun, opened: OpenedRun, pattern: _SearchText) -> Iterator[Hit | UnreadRun]:
     facts: dict[str, Any] = {"workflow": run.workflow, "file": run.file, "reason": run.reason}
     inputs = opened.journal.get("inputs")
     if _first_line(inputs, pattern) is not None:
@@ -109,7 +109,7 @@ def _parts(effect: EffectSummary) -> list[tuple[str, Any]]:
     return [key, error, ("output", effect.whole)]
 
 
-def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], pattern: _Wanted) -> Iterator[Hit]:
+def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], pattern: _SearchText) -> Iterator[Hit]:
     lines: set[str] = set()
     for where, value in parts:
         # Most parts of most effects are not there.
@@ -120,7 +120,7 @@ def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], pattern: _Wanted
             yield Hit(run, key, where, line)
 
 
-def _first_line(value: Any, pattern: _Wanted) -> str | None:
+def _first_line(value: Any, pattern: _SearchText) -> str | None:
     # A text by itself, which most parts are, costs less than one among others.
     for text in (value,) if isinstance(value, str) else _texts(value):
         match = pattern.search(text)

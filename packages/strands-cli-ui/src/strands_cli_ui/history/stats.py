@@ -12,7 +12,7 @@ from typing import Literal
 from strands_cli.api import EffectSummary, OpenedRun, RunRecordError, Runs, StoredRun, Usage
 from strands_cli_ui.history.search import damaged_rows
 
-By = Literal["workflow", "model", "tool", "agent", "day"]
+GroupKey = Literal["workflow", "model", "tool", "agent", "day"]
 UNKNOWN = "(unknown)"
 
 
@@ -137,7 +137,7 @@ class _Group:
         )
 
 
-def stats_of(runs: Runs, chosen: Sequence[StoredRun], by: By | None = None) -> RunStats:
+def stats_of(runs: Runs, chosen: Sequence[StoredRun], by: GroupKey | None = None) -> RunStats:
     """Return the numbers of these runs; with `by` also those of each workflow, model, ..., the most frequent first."""
     total, groups, problems = _Group(), dict[str, _Group](), list[str]()
     for run, opened in zip(chosen, runs.open_each(run.id for run in chosen), strict=True):
@@ -169,7 +169,7 @@ def _count_run(group: _Group, run: StoredRun, facts: Iterable[_Fact]) -> None:
         group.spend(fact)
 
 
-def _count_parts(groups: dict[str, _Group], run: StoredRun, facts: Sequence[_Fact], by: By) -> None:
+def _count_parts(groups: dict[str, _Group], run: StoredRun, facts: Sequence[_Fact], by: GroupKey) -> None:
     """Count the effects of a run for each model, tool or agent in it."""
     unit = "step" if by == "agent" else by
     # A step that calls a tool has its name in the place of an agent's.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from strands_cli_ui.history.stats import RunStats, Stats
 
 
-class By(StrEnum):
+class GroupBy(StrEnum):
     """The groups that can be counted."""
 
     WORKFLOW = "workflow"
@@ -36,12 +36,12 @@ class By(StrEnum):
 
 
 # The noun of the counted things in a group: those that succeed, fail and take time.
-_UNITS = {By.MODEL: "calls", By.TOOL: "calls", By.AGENT: "steps"}
+_UNITS = {GroupBy.MODEL: "calls", GroupBy.TOOL: "calls", GroupBy.AGENT: "steps"}
 
 
 @with_run_options()
 def show_stats(
-    by: Annotated[By | None, typer.Option("--by", help="A line for each of these.")] = None,
+    by: Annotated[GroupBy | None, typer.Option("--by", help="A line for each of these.")] = None,
     since: SINCE = None,
     where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -90,7 +90,7 @@ def stats_document(stats: Stats, *, named: bool = True) -> dict[str, Any]:
     }
 
 
-def _lines(stats: RunStats, by: By | None) -> Iterator[str]:
+def _lines(stats: RunStats, by: GroupBy | None) -> Iterator[str]:
     heads = ("", "RUNS", "SUCCESS", "P50", "P95", "TOKENS IN", "TOKENS OUT", "COST", "MOST FAILING TOOL")
     yield from table([heads, _cells(stats.total, "all runs")])
     if by is None:

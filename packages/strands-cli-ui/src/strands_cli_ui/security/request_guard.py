@@ -34,7 +34,7 @@ FIELDS = 1000
 _FORM = "application/x-www-form-urlencoded"
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that gets no page."""
 
     def __init__(self, refusal: Refusal) -> None:
@@ -73,7 +73,7 @@ class RequestGuard:
             scope["session"] = self._require_session(headers)
             if scope["method"] == "POST":
                 scope["form"] = await self._checked_form(headers, scope, receive)
-        except Refused as refused:
+        except RefusedRequest as refused:
             await refusal_response(refused.refusal)(scope, receive, send)
             return
         await self.app(scope, receive, send)
@@ -81,9 +81,9 @@ class RequestGuard:
     def _require_own_host(self, headers: Mapping[str, str], scope: Scope) -> None:
         """Refuse other methods, and other hosts, as which another site could read the page (DNS rebinding)."""
         if f"{scope['scheme']}://{headers.get('host', '').lower()}" not in self.origins:
-            raise Refused(OTHER_HOST)
+            raise RefusedRequest(OTHER_HOST)
         if scope["method"] not in ("GET", "POST"):
-            raise Refused(OTHER_METHOD)
+            raise RefusedRequest(OTHER_METHOD)
 
     def _admitted(self, headers: Mapping[str, str], scope: Scope) -> Session | None:
         """Return the new session of a request with the token; None where it has none."""
@@ -93,19 +93,19 @@ class RequestGuard:
         is_shown = headers.get("sec-fetch-dest", "document") == "document" and "sec-purpose" not in headers
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not is_shown:
-            raise Refused(OTHER_PAGE)
+            raise RefusedRequest(OTHER_PAGE)
         session = self.admission.redeem(token)
         if session is None:
-            raise Refused(SPENT_TOKEN)
+            raise RefusedRequest(SPENT_TOKEN)
         return session
 
     def _require_session(self, headers: Mapping[str, str]) -> Session:
         """Return the session of the cookie; a page of another site, or of another port, is refused with it too."""
         session = self._session_in(headers.get("cookie", ""))
         if session is None:
-            raise Refused(NO_SESSION)
+            raise RefusedRequest(NO_SESSION)
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            raise Refused(OTHER_PAGE)
+            raise RefusedRequest(OTHER_PAGE)
         return session
 
     def is_known(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
@@ -121,13 +121,13 @@ class RequestGuard:
         # Pages without a referrer send `null` for themselves; then the browser itself must say that they are ours.
         is_own = origin == f"{scope['scheme']}://{headers['host'].lower()}" or (origin == "null" and site is not None)
         if not is_own or site not in (None, "same-origin"):
-            raise Refused(OTHER_PAGE)
+            raise RefusedRequest(OTHER_PAGE)
         if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-            raise Refused(BAD_FORM)
+            raise RefusedRequest(BAD_FORM)
         form = _fields(await _body(headers, receive))
         session = cast(Session, scope["session"])
         if not hmac.compare_digest(form.get("csrf", [""])[0].encode(), session.csrf.encode()):
-            raise Refused(OTHER_PAGE)
+            raise RefusedRequest(OTHER_PAGE)
         return form
 
 
@@ -147,7 +147,7 @@ def _single(scope: Scope) -> dict[str, str]:
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
         if name in ("host", "origin", "content-type", "content-length") and name in headers:
-            raise Refused(OTHER_HOST)
+            raise RefusedRequest(OTHER_HOST)
         joint = "; " if name == "cookie" else ", "
         headers[name] = (
             f"{headers[name]}{joint}{value.decode('latin-1')}" if name in headers else value.decode("latin-1")
@@ -165,15 +165,15 @@ def _cookies(header: str, name: str) -> Iterator[str]:
 async def _body(headers: Mapping[str, str], receive: Receive) -> bytes:
     length = headers.get("content-length", "0")
     if not length.isdigit() or int(length) > LARGEST:
-        raise Refused(TOO_LARGE)
+        raise RefusedRequest(TOO_LARGE)
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refused(BAD_FORM)
+            raise RefusedRequest(BAD_FORM)
         body += message.get("body", b"")
         if len(body) > LARGEST:
-            raise Refused(TOO_LARGE)
+            raise RefusedRequest(TOO_LARGE)
         if not message.get("more_body"):
             return bytes(body)
 
@@ -182,7 +182,7 @@ def _fields(body: bytes) -> dict[str, list[str]]:
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS)
     except ValueError:  # not UTF-8, or too many fields
-        raise Refused(BAD_FORM) from None
+        raise RefusedRequest(BAD_FORM) from None
     form: dict[str, list[str]] = {}
     for name, value in pairs:
         # A browser sends the lines of a text with CRLF.

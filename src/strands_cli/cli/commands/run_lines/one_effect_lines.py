@@ -12,7 +12,7 @@ from strands_cli.cli.terminal_text import one_line
 from strands_cli.texts.phrases import duration, joined
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.whole_effect import Asked, WholeEffect
+    from strands_cli.run_views.whole_effect import AnsweredQuestion, WholeEffect
 
 # Facts with the same word in the text and in `WholeEffect`; absent ones are left out.
 _FACTS = ("model", "decision", "rule", "distribution", "engine", "layers", "waits_for", "error_code", "damage")
@@ -47,7 +47,7 @@ def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
     }
 
 
-def _question_document(question: Asked) -> dict[str, Any]:
+def _question_document(question: AnsweredQuestion) -> dict[str, Any]:
     fields = {name: getattr(question, name) for name in ("prompt", "context", "answer", "by", "reason")}
     return {**fields, "words": list(question.words)}
 
@@ -120,7 +120,7 @@ def _texts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
         yield "error:", effect.error
 
 
-def _question(question: Asked) -> Iterator[tuple[str, str]]:
+def _question(question: AnsweredQuestion) -> Iterator[tuple[str, str]]:
     parts: Sequence[tuple[str, str | None]] = (
         ("question:", question.prompt),
         ("shown with it:", question.context),

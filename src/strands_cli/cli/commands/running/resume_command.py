@@ -51,7 +51,7 @@ class CutOffCalls:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ContinuationOptions:
     """The changes of a run before it continues, and the place where it does."""
 
     budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = field(
@@ -69,7 +69,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Afterwards:
+class AfterAnswerOptions:
     """The options for the time after an answer."""
 
     no_resume: Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")] = False
@@ -81,7 +81,7 @@ def resume(
     *,
     run: RUN,
     calls: CutOffCalls,
-    options: Given,
+    options: ContinuationOptions,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -118,7 +118,7 @@ def approve(
     answer: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The answer, if a yes is not enough; `-`: stdin.")
     ] = None,
-    then: Afterwards,
+    then: AfterAnswerOptions,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -141,7 +141,7 @@ def reject(
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="Why; stored in the journal and sent to the model; `-`: stdin.")
     ] = "",
-    then: Afterwards,
+    then: AfterAnswerOptions,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:

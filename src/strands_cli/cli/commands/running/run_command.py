@@ -137,7 +137,7 @@ Go = Callable[["TerminalHuman", Callable[[Any], None], str], Coroutine[Any, Any,
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ended:
+class CompletedRun:
     """A complete run, whether its answer is on the terminal already, and the warnings with a code."""
 
     result: RunResult
@@ -145,7 +145,7 @@ class Ended:
     warnings: tuple[RunWarning, ...] = ()
 
 
-class Listening:
+class EventFanOut:
     """Passes the events of a run on to all who listen.
 
     Attributes:
@@ -191,7 +191,7 @@ def run_on_terminal(
     go: Go,
     *,
     first: Callable[[], None] | None = None,
-) -> Ended:
+) -> CompletedRun:
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
@@ -234,12 +234,12 @@ def run_on_terminal(
         answer = answer_stream(planned, flags, view, streams.stdout)
         listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
 
-        emit = Listening(listeners)
+        emit = EventFanOut(listeners)
         begins = first_event(planned, document["run"])
         view.loading(begins)
         try:
             result = end_of(lambda: go(human, emit, begins.run_id), view)
-            return Ended(result, is_shown=answer.has_shown(result.response), warnings=tuple(emit.warnings))
+            return CompletedRun(result, is_shown=answer.has_shown(result.response), warnings=tuple(emit.warnings))
         except StrandsCliError as error:
             document |= explain_stop(error, answer.end(), planned.store, begins.run_id, is_resumed=not is_new)
             raise
@@ -407,7 +407,9 @@ def repeat_failed_calls(view: View, *, quiet: bool) -> None:
             say(one_line(f"failed: {call.tool}{times}: {with_fix(call.reason, call.fix)}"))
 
 
-def print_outcome(planned: Plan, ended: Ended, flags: RunFlags, more: Mapping[str, Any] = MappingProxyType({})) -> None:
+def print_outcome(
+    planned: Plan, ended: CompletedRun, flags: RunFlags, more: Mapping[str, Any] = MappingProxyType({})
+) -> None:
     """Print the result: files on stderr, the last response on stdout; or all of it and `more` as JSON."""
     if flags.as_json:
         print_json({**result_document(planned, ended.result, ended.warnings), **more})
