@@ -266,15 +266,13 @@ tools run without asking; the others ask first.
 
 This page is made from the manifests in `packages/` by `python scripts/make_reference.py`.
 
-| tool | what it does | inputs | reads only | comes with |
-| --- | --- | --- | --- | --- |
 """
 
 
 def tools_page() -> str:
-    """Return the table of the first-party tools as Markdown."""
-    rows = [row for path in sorted(CLONE.glob(MANIFESTS)) for row in tool_rows(path)]
-    return TOOLS_INTRODUCTION + "".join(sorted(rows))
+    """Return the list of the first-party tools as Markdown."""
+    items = [item for path in sorted(CLONE.glob(MANIFESTS)) for item in tool_items(path)]
+    return TOOLS_INTRODUCTION + "".join(sorted(items))
 
 
 def shipped_pages(written: dict[Path, str]) -> dict[Path, str]:
@@ -309,8 +307,8 @@ def first_party() -> str:
     return json.dumps(dict(sorted(owners.items())), indent=2) + "\n"
 
 
-def tool_rows(path: Path) -> Iterator[str]:
-    """Yield one row for each tool of a manifest."""
+def tool_items(path: Path) -> Iterator[str]:
+    """Yield one line for each tool of a manifest."""
     manifest = json.loads(path.read_text(encoding="utf-8"))
     for tool in manifest["tools"]:
         schema = tool["input_schema"]
@@ -319,9 +317,9 @@ def tool_rows(path: Path) -> Iterator[str]:
         needed = ", ".join(text for name, text in names.items() if name in required)
         more = ", ".join(text for name, text in names.items() if name not in required)
         inputs = "; ".join(part for part in (needed, f"optional {more}" * bool(more)) if part)
-        reads = "yes" if tool.get("annotations", {}).get("readOnlyHint") else "no"
-        summary = tool["description"].split(". ")[0].split("\n")[0].rstrip(".").replace("|", "\\|")
-        yield f"| `{tool['name']}` | {summary} | {inputs} | {reads} | `{manifest['distribution']}` |\n"
+        reads = ", only reads" * bool(tool.get("annotations", {}).get("readOnlyHint"))
+        summary = tool["description"].split(". ")[0].split("\n")[0].rstrip(".")
+        yield f"- `{tool['name']}` (`{manifest['distribution']}`{reads}): {summary}. Inputs: {inputs}\n"
 
 
 def pages() -> dict[Path, str]:

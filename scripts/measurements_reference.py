@@ -17,14 +17,12 @@ from bench.scale_rows import SCALE_ROWS  # noqa: E402
 INTRODUCTION = """# Measurements
 
 What start-up and runs cost, against their budgets. A figure is a ratio to like work in the same run of the bench,
-mostly to `python -c "import strands"`, or a peak of memory in MB; budgets are in brackets. The table has
+mostly to `python -c "import strands"`, or a peak of memory in MB; budgets are in brackets. The list has
 the newest figures; each picture has those of one row from commit to commit, and its budget as a broken line. `busy`:
 other programs used the processor.
 
 `nox -s bench` appends its figures to `bench/results.jsonl`, and `python scripts/make_reference.py` makes this page.
 
-| row | what | ratio | MB |
-| --- | --- | --- | --- |
 """
 WIDTH, HEIGHT = 640, 180
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 34, 40
@@ -52,8 +50,9 @@ def measurements() -> dict[Path, str]:
 
 
 def _row(one: Measured, what: str) -> str:
-    numbers = " | ".join(map(_figure, (one.ratio, one.mb), (one.ratio_budget, one.mb_budget)))
-    return f"| `{one.row}` | {what}{' (busy)' * _is_busy(one)} | {numbers} |\n"
+    ratio, memory = map(_figure, (one.ratio, one.mb), (one.ratio_budget, one.mb_budget))
+    numbers = ", ".join(part for part in (ratio, f"{memory} MB" * bool(memory)) if part)
+    return f"- `{one.row}` ({what}{', busy' * _is_busy(one)}): {numbers or 'no ratio'}\n"
 
 
 def _figure(value: float | None, budget: float | None) -> str:
