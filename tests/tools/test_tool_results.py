@@ -196,10 +196,10 @@ ERROR_CODES = ("invalid_input", "denied", "timeout", "unavailable", "invalid_out
 def test_the_reference_page_says_when_each_code_occurs() -> None:
     page = (CLONE / "docs/reference/tool-errors.md").read_text(encoding="utf-8")
     for code in ERROR_CODES:
-        assert f"| `{code}` | " in page
+        assert f"\n- `{code}`" in page
     sources = "".join(path.read_text(encoding="utf-8") for path in (CLONE / "packages").glob("*/src/*/*.py"))
     for code in set(re.findall(r'ToolError\(\s*"([a-z_]+)"', sources)):
-        assert f"| `{code}` | " in page
+        assert f"\n- `{code}`" in page
 
 
 @pytest.mark.parametrize(
