@@ -195,7 +195,7 @@ def test_what_a_distribution_adds_touches_no_file_of_the_core(kind: str) -> None
 def use_command(copy: Copy) -> None:
     assert json.loads(copy.strands("greet", "Ada", "--json")) == {"greeting": "hello Ada"}
     assert copy.strands("shelf", "add", "Emma").strip() == "added Emma"
-    assert copy.strands("--help").count(DISTRIBUTION) == 4
+    assert copy.strands("--help").count(DISTRIBUTION) == 3
     copy.write("ask.yaml", ASK)
     copy.write("turns.yaml", "recording: 1\nsteps: {}\n")
     copy.strands("run", "ask.yaml", code=19)
