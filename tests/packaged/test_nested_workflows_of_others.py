@@ -55,7 +55,7 @@ def planned(file: str = "own.yaml") -> Plan:
 
 
 def asked(file: str = "own.yaml") -> set[str]:
-    return {use.what for use in Trust.of(planned(file)).authority.asked}
+    return {use.what for use in Trust.of(planned(file)).authority.asked_uses}
 
 
 MIXED = {
@@ -87,7 +87,7 @@ def test_a_third_workflow_of_others_is_asked_about_and_runs_only_when_it_is_allo
         make_packaged(site, files, {"workflows": "it = PACKAGE:flows"}, f"strands-flow-{name}")
     write(MIXED[kind])
     trust = Trust.of(planned())
-    assert {use.what for use in trust.authority.asked} == ALL_OF_IT
+    assert {use.what for use in trust.authority.asked_uses} == ALL_OF_IT
     assert (trust.standing, bool(trust.authority.foreign)) == ("unanswered", True)
     with pytest.raises(Denied) as raised:
         Workflow.from_file("own.yaml").run()
@@ -107,7 +107,7 @@ def test_a_third_that_reads_and_sends_is_asked_about_unless_it_is_ones_own(insta
             f"{folder}/third.yaml": flow(agents=both),
         }
     )
-    sent = [use for use in Trust.of(planned()).authority.asked if use.kind == "sending"]
+    sent = [use for use in Trust.of(planned()).authority.asked_uses if use.kind == "sending"]
     assert bool(sent) is installed
 
 

@@ -198,7 +198,7 @@ def test_what_a_package_brings_is_asked_once_and_again_after_a_change(
     monkeypatch.setenv("TOKEN", "any-secret-value")
     package = make_triage(site, **{"flows/triage.yaml": changed(**sections)})
     trust = trust_of(REF)
-    assert {use.kind for use in trust.authority.asked} == kinds
+    assert {use.kind for use in trust.authority.asked_uses} == kinds
     assert trust.standing == "unanswered"
     trust.keep()
     assert trust_of(REF).standing == "allowed"
@@ -225,7 +225,7 @@ def test_a_packaged_workflow_that_is_a_tool_is_asked_about_whole(site: Path, mon
     file.write_text(changed(**USING))
     trust = trust_of("own.yaml")
     # What the person's own file uses is not asked about.
-    assert {use.what for use in trust.authority.asked} == {"TOKEN", "example.com"}
+    assert {use.what for use in trust.authority.asked_uses} == {"TOKEN", "example.com"}
     assert trust.standing == "unanswered"
     assert REF in trust.authority.foreign
     trust.keep()

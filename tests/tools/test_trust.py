@@ -83,7 +83,7 @@ def test_computed_hints_may_tighten(site: Site) -> None:
 def test_a_lock_vouches_for_the_code_that_computes_them(site: Site) -> None:
     site.install(computed("readOnly"), manifest=False)
     (planned,) = site.plan("native:echo")
-    loaded = site.load("native:echo").one(planned)
+    loaded = site.load("native:echo").single_tool(planned)
     assert decide([], request_for(loaded, {})).effect == "ask"
     locked = frozenset({"strands-tool-echo"})
     assert decide([], request_for(loaded, {}, locked)).effect == "allow"

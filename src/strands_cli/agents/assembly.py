@@ -455,13 +455,13 @@ def require_callable(plan: Plan, toolbox: Toolbox) -> None:
         if isinstance(step, AgentStep):
             toolbox.offered(tools_in_step(step, plan.agents, plan.override_tools))
         elif isinstance(step, CallStep):
-            toolbox.one(plan.call_tools[step.tool])
+            toolbox.single_tool(plan.call_tools[step.tool])
     for definition in definitions_in(plan.called(), of_others=False):
         if isinstance(definition, AgentAsTool):
             toolbox.offered(definition.agent.tools)
         elif isinstance(definition, Composite):
             for part in definition.parts:
-                toolbox.one(part)
+                toolbox.single_tool(part)
 
 
 async def toolbox_caller(

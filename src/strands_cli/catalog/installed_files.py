@@ -32,7 +32,7 @@ def files_to_import(module: str, path: Sequence[str]) -> Iterator[tuple[str, str
     parts = module.split(".")
     search: Sequence[str] = path
     for depth, part in enumerate(parts):
-        file, search = _found(part, search, is_top=depth == 0)
+        file, search = _file_of_module(part, search, is_top=depth == 0)
         if file:
             folder = parts[: depth + 1] if search else parts[:depth]
             yield "/".join([*folder, os.path.basename(file)]), file
@@ -46,7 +46,7 @@ def unlisted_beside(modules: Iterable[str], path: Sequence[str]) -> Iterator[tup
     The code beside them can import these, and one that was absent before is imported as soon as it is there.
     """
     for top in sorted({module.partition(".")[0] for module in modules} if path else ()):
-        file, portions = _found(top, path, is_top=True)
+        file, portions = _file_of_module(top, path, is_top=True)
         for portion in () if file else portions:
             inside = dict(_python_in(portion, top))
             listed = _listed(os.path.dirname(portion)) if inside else set()
@@ -66,7 +66,7 @@ def _listed(site: str) -> set[str]:
     return {row.path for info in infos for row in read_record(info) or ()}
 
 
-def _found(name: str, path: Sequence[str], *, is_top: bool) -> tuple[str | None, Sequence[str]]:
+def _file_of_module(name: str, path: Sequence[str], *, is_top: bool) -> tuple[str | None, Sequence[str]]:
     """Return the file of a module, and the folders of its submodules."""
     try:
         # Without the parents' names: the finder would look for those among the imported modules.

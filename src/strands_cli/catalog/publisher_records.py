@@ -282,7 +282,7 @@ def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
     file, line = find_definition(record, catalog.scan.listings)
     return Provenance(
         install=origin.install,
-        place=_place(record.path),
+        place=_kind_of_site(record.path),
         site=record.path,
         url=origin.url,
         commit=origin.commit,
@@ -314,7 +314,7 @@ def sources_of(distribution: str, scan: Scan) -> frozenset[str]:
         return frozenset({"unknown"})
     directory, dist_info = copies[0]
     install = _origin(dist_info, directory).install
-    literal = _place(directory)
+    literal = _kind_of_site(directory)
     sources = {"index" if install == "wheel" else install}
     return frozenset(sources | ({literal} if literal in ("user-site", "PYTHONPATH") else set()))
 
@@ -323,7 +323,7 @@ def _origin(dist_info: str, directory: str) -> Origin:
     return Origin("zip") if os.path.isfile(directory) else read_origin(dist_info)
 
 
-def _place(directory: str) -> Place:
+def _kind_of_site(directory: str) -> Place:
     real = os.path.realpath(directory)
     if real == os.path.realpath(site.getusersitepackages()):
         return "user-site"

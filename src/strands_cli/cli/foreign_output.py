@@ -246,7 +246,7 @@ class _Stderr:
 
     def __init__(self) -> None:
         self.on_line: OnLine = say
-        self._seen = threading.Event()
+        self._has_output = threading.Event()
         reading, self._writing = os.pipe()
         os.set_inheritable(self._writing, False)
         os.dup2(self._writing, 2)
@@ -257,7 +257,7 @@ class _Stderr:
 
     def _pass_on(self, line: str) -> None:
         if line == _END:
-            self._seen.set()
+            self._has_output.set()
         elif line:
             self.on_line(line)
 
@@ -265,10 +265,10 @@ class _Stderr:
         """Wait until all that was printed so far is shown."""
         with contextlib.suppress(OSError, ValueError, AttributeError):  # a tool may have closed or replaced it
             sys.stderr.flush()
-        self._seen.clear()
+        self._has_output.clear()
         with contextlib.suppress(OSError):
             os.write(self._writing, f"\n{_END}\n".encode())
-            self._seen.wait(DRAIN_S)
+            self._has_output.wait(DRAIN_S)
 
 
 _stderr: _Stderr | None = None

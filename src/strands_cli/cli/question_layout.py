@@ -34,11 +34,11 @@ def question_lines(question: Mapping[str, Any], *, details: bool = False) -> lis
         shown = _details(call) if details else _arguments(call)
     else:
         texts = str(question.get("context") or "").splitlines()
-        shown = itertools.chain(texts, _known(question.get("words") or ()), _default(question))
+        shown = itertools.chain(texts, _answers_line(question.get("words") or ()), _default(question))
     return [first, *(f"  {line}" for line in [*more, *shown])]
 
 
-def _known(words: Sequence[str]) -> Iterator[str]:
+def _answers_line(words: Sequence[str]) -> Iterator[str]:
     if words:
         yield f"answers that the workflow knows: {one_line(', '.join(words))}"
 

@@ -194,11 +194,11 @@ def check_short_keys(environ: Mapping[str, str], folder: Path) -> Iterator[Check
     Neither value nor length is shown. No program is run, and no keyring opened.
     """
     keys = short_keys(environ)
-    yield from (_found("secrets", short_secret(f"the variable {name}")) for name in keys)
+    yield from (_check_of_finding("secrets", short_secret(f"the variable {name}")) for name in keys)
     for file, secrets in secrets_here(folder):
         for secret in secrets:
             if is_short_here(secret, environ) and not (secret.source == "env" and secret.key in keys):
-                yield _found("secrets", short_secret(f"the secret '{secret.name}' of {file.name}"))
+                yield _check_of_finding("secrets", short_secret(f"the secret '{secret.name}' of {file.name}"))
 
 
 def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:
@@ -232,7 +232,7 @@ def check_tools(catalog: Catalog, of_hooks: Sequence[Finding] = ()) -> Iterator[
     reasons = {record.reason for record in bad}
     for finding in catalog.findings:
         if finding.code not in (TOOL_CONFLICT,) and finding.message not in reasons and finding not in of_hooks:
-            yield _found("tools", finding)
+            yield _check_of_finding("tools", finding)
 
 
 def _conditions(record: ToolRecord) -> Iterator[str]:
@@ -268,7 +268,9 @@ def check_policies(settings: Settings, folder: Path, policy: Policy, catalog: Ca
     for level, path in existing:
         count = sum(rule.level == level for rule in policy.rules)
         yield Check("policy", "ok", f"{level}: {path}, {counted(count, 'rule')}")
-    yield from (_found("policy", finding) for finding in (*policy.findings, *check_file_rules(policy.rules, catalog)))
+    yield from (
+        _check_of_finding("policy", finding) for finding in (*policy.findings, *check_file_rules(policy.rules, catalog))
+    )
     if not existing:
         yield Check("policy", "ok", "no policy file: installed tools may be used, and ask as their hints require")
 
@@ -332,12 +334,12 @@ def check_notifications(settings: Settings) -> Iterator[Check]:
 
 def check_hooks(findings: Sequence[Finding], plugins: Sequence[str]) -> Iterator[Check]:
     """Report the enabled hook plugins, and those that cannot be used."""
-    yield from (_found("hook plugins", finding) for finding in findings)
+    yield from (_check_of_finding("hook plugins", finding) for finding in findings)
     if not findings or plugins:
         yield Check("hook plugins", "ok", ", ".join(plugins) if plugins else "none is enabled")
 
 
-def _found(name: str, finding: Finding) -> Check:
+def _check_of_finding(name: str, finding: Finding) -> Check:
     position = f" ({finding.where})" if finding.where else ""
     return Check(
         name, "failed" if finding.severity == "error" else "warning", f"{finding.message}{position}", finding.fix

@@ -136,7 +136,7 @@ def trust_refusal(trust: Trust) -> Denied:
         fix = "save it as FILE, read it (strands explain FILE), then allow it: strands trust FILE"
     if is_denied:
         fix = f"have the rule changed that denies workflow:{file}"
-    unanswered = trust.authority.asked if trust.standing != "allowed" else ()
+    unanswered = trust.authority.asked_uses if trust.standing != "allowed" else ()
     lines = [line.removesuffix(".") for line in use_lines(unanswered, is_marked=False)] + python_lines(trust)
     findings = [Finding(UNTRUSTED_WORKFLOW, line, Where(file_to_trust(plan)), fix) for line in lines]
     message = "a rule denies" if is_denied else "no person has allowed"

@@ -78,18 +78,18 @@ class PriceTable:
     models: Mapping[str, Price]
     file: str
     date: str = ""
-    _found: dict[str, Price | None] = field(init=False, default_factory=dict, compare=False, repr=False)
+    _price_by_model: dict[str, Price | None] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def price(self, provider: str, model_id: str | None) -> Price | None:
         """Return a model's price, or None if the table does not have it; the most specific key counts."""
         if provider == "replay":
             return FREE
         name = f"{provider}/{model_id}" if model_id else provider
-        if name not in self._found:
+        if name not in self._price_by_model:
             fitting = (key for key in self.models if key == name or fnmatchcase(name, key))
             best = max(fitting, key=lambda key: (key == name, len(key), key), default=None)
-            self._found[name] = self.models[best] if best is not None else None
-        return self._found[name]
+            self._price_by_model[name] = self.models[best] if best is not None else None
+        return self._price_by_model[name]
 
 
 def load_prices(environ: Mapping[str, str] | None = None) -> PriceTable:

@@ -149,7 +149,7 @@ def _check_file(
     try:
         recorded = snapshot.read(path)
     except StrandsCliError as error:
-        findings = [replace(finding, where=_place(finding, named)) for finding in error.findings]
+        findings = [replace(finding, where=_where_of(finding, named)) for finding in error.findings]
         # Where no file is read, a finding says so; to look where a link leads would tell more.
         yield from findings if snapshot.is_all or _may_be_explained(path, document) else [_unusable(named)]
         return
@@ -177,7 +177,7 @@ def _unusable(named: Where) -> Finding:
     return Finding(BAD_RECORDING, message, named, "put the recording beside the workflow")
 
 
-def _place(finding: Finding, named: Where) -> Where:
+def _where_of(finding: Finding, named: Where) -> Where:
     """Return the place of a finding in a recording; for a missing file, the place where the workflow names it."""
     return named if finding.where is None or finding.code == FILE_UNREADABLE else finding.where
 

@@ -99,7 +99,8 @@ def planned_steps(
         decision = None
         if isinstance(step, CallStep) and step.tool in call_tools:
             arguments = {
-                name: _known(templates, value, {} if as_written else inputs) for name, value in step.input.items()
+                name: _rendered_or_none(templates, value, {} if as_written else inputs)
+                for name, value in step.input.items()
             }
             decision = call_tools[step.tool].decision_for(arguments)
         names = tuple(tool.name for tool in tools)
@@ -107,7 +108,7 @@ def planned_steps(
     return tuple(planned)
 
 
-def _known(templates: Templates, value: Any, inputs: Mapping[str, Any]) -> Any:
+def _rendered_or_none(templates: Templates, value: Any, inputs: Mapping[str, Any]) -> Any:
     try:
         return templates.render_value(value, inputs)
     except TemplateError:

@@ -273,7 +273,7 @@ class PluginSource:
             yield bad_value(name, self.name, value, where)
             return
         module, attribute = reference
-        package = self._found(module)
+        package = self._package_of(module)
         file = (module_file(package, module) or (package.directory if "." not in module else None)) if package else None
         if file is None:
             yield self._moduleless(name, module)
@@ -308,14 +308,14 @@ class PluginSource:
             raise _unusable(bad_value(tool, self.name, value, Where(str(self.declared_in))))
         return reference
 
-    def _found(self, module: str) -> Package | None:
+    def _package_of(self, module: str) -> Package | None:
         """Return the top-level package of a module, if the plugin has it."""
         package = find_package(module.partition(".")[0], self._listed, str(self.root))
         location = (package.directory or package.file) if package else None
         return package if location and (self.listings or Path(location).is_relative_to(self.root)) else None
 
     def _package(self, name: str, module: str) -> Package:
-        package = self._found(module)
+        package = self._package_of(module)
         if package is None:
             raise _unusable(self._moduleless(name, module))
         if package.directory is None:

@@ -101,12 +101,12 @@ def tree_of(summary: RunSummary) -> tuple[Branch, ...]:
     tops: list[_BranchBuilder] = []
     branches: dict[str, _BranchBuilder] = {}
     for effect in summary.effects:
-        growing = _place(effect.row.key, branches, tops)
+        growing = _branch_of_key(effect.row.key, branches, tops)
         growing.effect = effect
     return tuple(_branch(top, summary.run.status) for top in tops)
 
 
-def _place(key: str, branches: dict[str, _BranchBuilder], tops: list[_BranchBuilder]) -> _BranchBuilder:
+def _branch_of_key(key: str, branches: dict[str, _BranchBuilder], tops: list[_BranchBuilder]) -> _BranchBuilder:
     """Return the place of a key, made with those above it that do not exist yet."""
     missing = []
     while key and key not in branches:
@@ -170,7 +170,7 @@ class Runs:
     def __init__(self, place: StorePlace) -> None:
         self.store: RunStore = store_at(place)
         # A store may look through all its runs for the meaning of a name.
-        self._found: set[str] = set()
+        self._run_ids: set[str] = set()
 
     def __enter__(self) -> Self:
         """Return it."""
@@ -189,7 +189,7 @@ class Runs:
     def all(self) -> tuple[list[StoredRun], list[str]]:
         """Return all runs, the newest first, and the problems of journals that cannot be read."""
         runs, problems = self.store.runs()
-        self._found.update(run.id for run in runs)
+        self._run_ids.update(run.id for run in runs)
         return runs, problems
 
     @staticmethod
@@ -203,8 +203,8 @@ class Runs:
         Raises:
             RunRecordError: No run has this name, or several have it.
         """
-        if name not in self._found:
-            self._found.add(name := self.store.find(name))
+        if name not in self._run_ids:
+            self._run_ids.add(name := self.store.find(name))
         return name
 
     def get(self, name: str) -> StoredRun:

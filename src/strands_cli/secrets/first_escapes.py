@@ -135,7 +135,7 @@ class _Table:
         self._escaped = 0
         self._bytes = 0
         self._odd = 0
-        self._known: dict[str, tuple[int, int]] = {}
+        self._forms_by_text: dict[str, tuple[int, int]] = {}
         for bit, form in ((1 << at, form) for at, form in enumerate(forms)):
             if index >= len(form.parts):
                 self._odd |= bit
@@ -161,11 +161,11 @@ class _Table:
 
     def forms_of(self, written: str) -> tuple[int, int]:
         """Return the forms of which it is a character in one reading, and those of which it may begin one."""
-        forms = self._known.get(written)
+        forms = self._forms_by_text.get(written)
         if forms is None:
             forms = self._plain_forms(written) if len(written) == 1 else self._escaped_forms(written)
-            if len(self._known) < _MOST_KNOWN:
-                self._known[written] = forms
+            if len(self._forms_by_text) < _MOST_KNOWN:
+                self._forms_by_text[written] = forms
         return forms
 
     def _plain_forms(self, char: str) -> tuple[int, int]:

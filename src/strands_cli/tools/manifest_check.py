@@ -56,7 +56,7 @@ def check_against_manifest(planned: PlannedTool, raw_tools: Sequence[RawTool]) -
         return [loaded_tool(replace(planned, name=raw.name), raw, raw.spec) for raw in raw_tools]
     if isinstance(planned, InstalledTool) and record.members is None:
         return [loaded_tool(replace(planned, name=raw.name, member=raw.name), raw, raw.spec) for raw in raw_tools]
-    raw = _wanted(planned, raw_tools)
+    raw = _matching_tool(planned, raw_tools)
     if differing := differences(record, raw.spec):
         declared = "was adopted" if record.adopted else "its manifest says"
         raise Denied(
@@ -73,7 +73,7 @@ def _adopt_imported(record: ToolRecord) -> str:
     return f"adopt it again as it is once loaded: {command}"
 
 
-def _wanted(planned: PlannedTool, raw_tools: Sequence[RawTool]) -> RawTool:
+def _matching_tool(planned: PlannedTool, raw_tools: Sequence[RawTool]) -> RawTool:
     record = planned.record
     member = planned.member if isinstance(planned, InstalledTool) else None
     # A tool that was adopted by another name still has its own.

@@ -142,7 +142,7 @@ class _Call:
 
     module: str
     answers: Answers
-    asked: int = field(default=0)
+    question_count: int = field(default=0)
 
 
 class _InterruptedCall(BaseException):
@@ -207,8 +207,8 @@ def _answer(module: str, prompt: str) -> str:
         return REFUSAL
     if module not in _QUESTIONERS:
         return "y"
-    call.asked += 1
-    name = f"prompt {call.asked}"
+    call.question_count += 1
+    name = f"prompt {call.question_count}"
     if name in call.answers:
         return str(call.answers[name])
     raise _InterruptedCall(name, _MARKUP.sub("", prompt).strip())
@@ -265,7 +265,7 @@ class Toolbox:
                 raise InvalidInput(f"two tools of one agent have one name: {names}", fix="name one of them with `as:`")
         return list(offered.values())
 
-    def one(self, planned: PlannedTool) -> LoadedTool:
+    def single_tool(self, planned: PlannedTool) -> LoadedTool:
         """Return the tool that a step without a model calls.
 
         Raises:

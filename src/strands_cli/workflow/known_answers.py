@@ -91,17 +91,17 @@ def _uses(
 ) -> Iterator[_Use]:
     for step in placed:
         for site in step.sites():
-            yield from (_Use(*fields, at=step.key) for fields in _found(templates, site.text))
+            yield from (_Use(*fields, at=step.key) for fields in _compared_paths(templates, site.text))
     for edge in pattern.edges():
-        found_in = _found(templates, edge.label, is_condition=True) if edge.label else ()
+        found_in = _compared_paths(templates, edge.label, is_condition=True) if edge.label else ()
         yield from (_Use(*fields, at=edge.before, is_edge=True) for fields in found_in)
     ends = [site.text for site in pattern.templates() if not site.is_condition]
     ends += [text for artifact in outputs.artifacts for text in (artifact.path, artifact.from_)]
     for text in ends:
-        yield from (_Use(*fields) for fields in _found(templates, text))
+        yield from (_Use(*fields) for fields in _compared_paths(templates, text))
 
 
-def _found(templates: Templates, text: str, *, is_condition: bool = False) -> Iterator[tuple[Path, str]]:
+def _compared_paths(templates: Templates, text: str, *, is_condition: bool = False) -> Iterator[tuple[Path, str]]:
     """Yield each compared path of a template with the word; a gate's `approved` knows a word too."""
     yield from templates.words_in(text, is_condition=is_condition)
     if ".approved" in text:

@@ -128,7 +128,7 @@ class Problem:
 
     message: str
     word: str
-    known: tuple[str, ...]
+    known_names: tuple[str, ...]
     is_certain: bool = True
 
 

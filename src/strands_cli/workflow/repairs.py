@@ -62,9 +62,9 @@ class _GivenInputs(Inputs):
         """Return the values as templates see them."""
         types = {name: type_word_of(value) for name, value in self.values.items() if value is not None}
         types |= {name: input_spec.type for name, input_spec in self.declared().items()}
-        return {name: self._seen(name, value, types.get(name, "string")) for name, value in values.items()}
+        return {name: self._template_value(name, value, types.get(name, "string")) for name, value in values.items()}
 
-    def _seen(self, name: str, value: Any, word: str) -> Any:
+    def _template_value(self, name: str, value: Any, word: str) -> Any:
         if value is None and name in self.optional and self.absent == "undefined":
             return AbsentInput(name=name)
         return given_value(value, word) if isinstance(value, str) and self.keep_texts else value

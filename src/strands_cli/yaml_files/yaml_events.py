@@ -249,7 +249,7 @@ class _Builder:
         pointer = self._pointer(position)
         built = _FinishedNode(self._scalar_value(event, position, pointer), pointer)
         self._remember(event.anchor, built)
-        self._place(built)
+        self._add_to_parent(built)
 
     def _scalar_value(self, event: Any, position: Position, pointer: str) -> Any:
         text, tag = event.value, event.tag
@@ -300,7 +300,7 @@ class _Builder:
         self._require_depth(len(self.stack) + target.depth, position)
         pointer = self._pointer(position)
         self.aliases[pointer] = target.pointer
-        self._place(_FinishedNode(target.value, target.pointer, target.size, target.depth))
+        self._add_to_parent(_FinishedNode(target.value, target.pointer, target.size, target.depth))
 
     def _key_text(self, value: Any, position: Position) -> str:
         if isinstance(value, (dict, list)):
@@ -328,13 +328,13 @@ class _Builder:
             self._merge(frame, source)
         built = _FinishedNode(frame.value, frame.pointer, frame.size, frame.depth)
         self._remember(frame.anchor, built)
-        self._place(built)
+        self._add_to_parent(built)
 
     def _remember(self, anchor: str | None, built: _FinishedNode) -> None:
         if anchor is not None:
             self.anchors[anchor] = built
 
-    def _place(self, built: _FinishedNode) -> None:
+    def _add_to_parent(self, built: _FinishedNode) -> None:
         """Put a finished node into its parent."""
         if not self.stack:
             self.root = built

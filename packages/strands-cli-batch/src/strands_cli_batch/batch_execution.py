@@ -217,12 +217,12 @@ class _Warnings:
 
     def __init__(self, view: ManyRunsView, *, quiet: bool) -> None:
         self._view, self._quiet = view, quiet
-        self._seen: set[str] = set()
+        self._shown_warnings: set[str] = set()
 
     def __call__(self, text: str) -> None:
-        if self._quiet or text in self._seen or len(self._seen) >= _MOST_WARNINGS:
+        if self._quiet or text in self._shown_warnings or len(self._shown_warnings) >= _MOST_WARNINGS:
             return
-        self._seen.add(text)
+        self._shown_warnings.add(text)
         self._view.line(f"warning: {text}")
 
 

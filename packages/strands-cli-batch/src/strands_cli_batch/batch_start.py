@@ -52,13 +52,13 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
     from strands_cli_batch.batch_verbs import continue_batch
 
     typed = _TypedOptions(rows, BatchChoices().changed(how.changes()), new, flags)
-    with json_on_failure(typed.known if flags.as_json else None):
+    with json_on_failure(typed.document if flags.as_json else None):
         flags.require_one_result(typed.choices.out)
         request = chosen.request()
 
         def begin() -> int:
             # Rows that cannot be read twice, or would be one more batch, are in the store when it was lost.
-            if (batch_id := typed.known["batch"]) is not None and (rows == STDIN or new.again):
+            if (batch_id := typed.document["batch"]) is not None and (rows == STDIN or new.again):
                 return continue_batch(batch_id, how, chosen, flags)
             return _start(spec, request, typed)
 
@@ -94,13 +94,13 @@ def _start(spec: str, request: RunRequest, typed: _TypedOptions) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _TypedOptions:
-    """The typed options; `known` gets the facts of the batch, for a JSON document that reports an error."""
+    """The typed options; `document` gets the facts of the batch, for a JSON document that reports an error."""
 
     rows: str
     choices: BatchChoices
     new: NewBatch
     flags: BatchFlags
-    known: dict[str, Any] = field(default_factory=lambda: {"batch": None, "status": "failed"})
+    document: dict[str, Any] = field(default_factory=lambda: {"batch": None, "status": "failed"})
 
 
 def _begin(workflow: PlannedRows, name: str, read: CheckedRows, store: RunStore, typed: _TypedOptions) -> int:
@@ -112,7 +112,7 @@ def _begin(workflow: PlannedRows, name: str, read: CheckedRows, store: RunStore,
 
     rows, choices, quiet = typed.rows, typed.choices, typed.flags.quiet
     name, others = _named(workflow, name, store, typed.new, quiet=quiet)
-    typed.known["batch"] = batch_id = identified(workflow, name)
+    typed.document["batch"] = batch_id = identified(workflow, name)
     is_file = rows != STDIN
     file = ResultFile(choices.out)
     file.require_ours(batch_id, force=workflow.request.force, rows=Path(rows) if is_file else None)
@@ -122,7 +122,7 @@ def _begin(workflow: PlannedRows, name: str, read: CheckedRows, store: RunStore,
             _announce(batch, others, read, is_new=is_new)
         source = (read, rows if is_file else "<stdin>")
         work = BatchWork(workflow, store, batch, choices, source)
-        return work_on(work, typed.flags, typed.known)
+        return work_on(work, typed.flags, typed.document)
 
 
 def _named(workflow: PlannedRows, name: str, store: RunStore, new: NewBatch, *, quiet: bool) -> tuple[str, list[str]]:

@@ -144,7 +144,7 @@ def _read(opened: RowSource, check: RowCheck, findings: RowFindings, rows: Check
     """Read and check all rows; a fault that makes the rest unreadable is the last finding."""
     lines = TextLines(opened)
     try:
-        for row in _given(opened, lines, check, findings):
+        for row in _given_rows(opened, lines, check, findings):
             if row.number > MAX_ROWS:
                 raise lines.too_many()
             checked = check.checked(row)
@@ -157,7 +157,7 @@ def _read(opened: RowSource, check: RowCheck, findings: RowFindings, rows: Check
             findings.add(finding)
 
 
-def _given(opened: RowSource, lines: TextLines, check: RowCheck, findings: RowFindings) -> Iterator[GivenRow]:
+def _given_rows(opened: RowSource, lines: TextLines, check: RowCheck, findings: RowFindings) -> Iterator[GivenRow]:
     if opened.format == "jsonl":
         yield from JsonLineRows(lines, findings)
         return

@@ -61,7 +61,7 @@ class CsvRows:
 
     def place_of_column(self, name: str) -> Where:
         """Return where the header has a column."""
-        return self._place(self._header, self._first, self.columns.index(name))
+        return self._where(self._header, self._first, self.columns.index(name))
 
     def __iter__(self) -> Iterator[GivenRow]:
         """Yield the rows; a ragged one becomes a finding.
@@ -140,7 +140,7 @@ class CsvRows:
         }[other]
         expected = "tabs" if self._delimiter == "\t" else "commas"
         message = f"the columns are separated by {name}, not by {expected}"
-        where = self._place(self._header, self._first, 0)
+        where = self._where(self._header, self._first, 0)
         raise InvalidInput("the header cannot be used", findings=[Finding(BAD_COLUMN, message, where, fix)])
 
     def _require_names(self) -> None:
@@ -150,7 +150,7 @@ class CsvRows:
             if not name:
                 findings += self._nameless(position).findings
             elif name in seen:
-                where = self._place(self._header, self._first, position)
+                where = self._where(self._header, self._first, position)
                 message = f"two columns have the name '{shortened(name, 100)}'"
                 findings.append(Finding(BAD_COLUMN, message, where))
             if len(findings) == MOST_SHOWN:
@@ -160,7 +160,7 @@ class CsvRows:
             raise InvalidInput("the header cannot be used", findings=findings)
 
     def _nameless(self, position: int) -> InvalidInput:
-        where = self._place(self._header, self._first, position)
+        where = self._where(self._header, self._first, position)
         finding = Finding(BAD_COLUMN, f"column {position + 1} has no name", where)
         return InvalidInput("the header cannot be used", findings=[finding])
 
@@ -169,7 +169,7 @@ class CsvRows:
         fix = "add or remove cells; a cell with a comma or a quote in it needs quotes around it"
         message = f"the row has {cells}, and the file has {columns}"
         self._findings.add_made(
-            BAD_ROW, message, lambda: (self._place(raw, first, len(self.columns)), fix), (number, first)
+            BAD_ROW, message, lambda: (self._where(raw, first, len(self.columns)), fix), (number, first)
         )
 
     def _misquoted(self, error: csv.Error) -> InvalidInput:
@@ -181,14 +181,14 @@ class CsvRows:
         finding = Finding(BAD_ROW, message, self._lines.where(line, column), fix)
         return InvalidInput("the rows cannot be read", findings=[finding])
 
-    def _place(self, raw: str, first: int, index: int) -> Where:
+    def _where(self, raw: str, first: int, index: int) -> Where:
         if self._located is None or self._located[0] != first:
             self._located = first, list(field_places(raw, first, self._delimiter))
         places = self._located[1]
         return self._lines.where(*places[min(index, len(places) - 1)])
 
     def _place_in(self, raw: str, first: int, index: Mapping[str, int], name: str) -> Where:
-        return self._place(raw, first, index[name]) if name in index else self._lines.where(first, 1)
+        return self._where(raw, first, index[name]) if name in index else self._lines.where(first, 1)
 
 
 def _without_empty_end(names: list[str]) -> tuple[str, ...]:

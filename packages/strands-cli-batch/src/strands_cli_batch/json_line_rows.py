@@ -42,7 +42,7 @@ class JsonLineRows:
                         for name, json_number in values.items()
                         if isinstance(json_number, _Number)
                     }
-                    yield GivenRow(number, line, {}, values, partial(self._place, text, line), written)
+                    yield GivenRow(number, line, {}, values, partial(self._where, text, line), written)
                 else:
                     self._refuse(number, "the line is not an object of JSON", len(text) - len(text.lstrip()) + 1)
 
@@ -50,7 +50,7 @@ class JsonLineRows:
         line, fix = self._lines.number, 'write one object a line: {"NAME": VALUE, ...}'
         self._findings.add_made(BAD_ROW, message, lambda: (self._lines.where(line, column), fix), (number, line))
 
-    def _place(self, text: str, line: int, name: str) -> Where:
+    def _where(self, text: str, line: int, name: str) -> Where:
         """Return where a line has a member; for one that it has not, the place of the object."""
         if self._located is None or self._located[0] != line:  # only rows with a finding need it
             self._located = line, dict(_places(text))

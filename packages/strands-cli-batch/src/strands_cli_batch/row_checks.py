@@ -76,7 +76,7 @@ class RowCheck:
                 besides the inputs.
         """
         self._ignored = dict.fromkeys(ignored)
-        self._found: set[str] = set()  # names of the file; only where some are ignored
+        self._column_names: set[str] = set()  # names of the file; only where some are ignored
         self._workflow, self._findings = workflow, findings
         self._declared = workflow.plan.spec.inputs
         self._texts, self._values = workflow.request.variables, workflow.request.values
@@ -108,9 +108,9 @@ class RowCheck:
             where: The first line.
         """
         self._row = None
-        for name in [ignored for ignored in self._ignored if self._found and ignored not in self._found]:
-            listed = f"omit --ignore {shlex.quote(name)}; there are: {first_of(sorted(self._found), 20)}"
-            fix = suggest(name, map(shlex.quote, self._found), listed, form="--ignore {}")
+        for name in [ignored for ignored in self._ignored if self._column_names and ignored not in self._column_names]:
+            listed = f"omit --ignore {shlex.quote(name)}; there are: {first_of(sorted(self._column_names), 20)}"
+            fix = suggest(name, map(shlex.quote, self._column_names), listed, form="--ignore {}")
             message = f"there is no column '{shortened(name, 100)}' to ignore"
             self._findings.add(Finding(UNKNOWN_IGNORED, shortened(message, _MOST_MESSAGE), where, fix))
 
@@ -145,7 +145,7 @@ class RowCheck:
     def _is_usable(self, name: str, where_of: Callable[[str], Where]) -> bool:
         """Return whether a name is an input that rows may give; another one is reported once."""
         if self._ignored:
-            self._found.add(name)
+            self._column_names.add(name)
             if name in self._ignored:
                 return False
         if name in self._names and name not in self._texts and name not in self._values:

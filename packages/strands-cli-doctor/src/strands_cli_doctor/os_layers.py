@@ -118,10 +118,10 @@ def find_layers(platform: str = sys.platform) -> list[LayerState]:
     if platform != "linux":
         return [LayerState(layer, layer.on(platform)) for layer in LAYERS]
     answers = _probe()
-    return [_found(layer, answers) for layer in LAYERS]
+    return [_state_of(layer, answers) for layer in LAYERS]
 
 
-def _found(layer: Layer, answers: Mapping[str, Any] | str) -> LayerState:
+def _state_of(layer: Layer, answers: Mapping[str, Any] | str) -> LayerState:
     if layer.probe in ("walk", "groups", "modes"):  # every supported kernel has these
         return LayerState(layer, layer.linux)
     if isinstance(answers, str):

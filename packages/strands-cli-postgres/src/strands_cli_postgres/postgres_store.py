@@ -78,10 +78,10 @@ class PostgresStore:
             )
         if ids and (len(ids) == 1 or ids[0][0] == name):
             return str(ids[0][0])
-        run_id: str = named_run(name, self._known(name), self.place, list)
+        run_id: str = named_run(name, self._similar_ids(name), self.place, list)
         return run_id
 
-    def _known(self, name: str) -> list[str]:
+    def _similar_ids(self, name: str) -> list[str]:
         """Return the ids that begin with a name, and the newest of the others."""
         similar = self._query(
             "SELECT id FROM {schema}.runs WHERE id > %s AND id < %s LIMIT %s", *_range_of(name)[1:], _MOST_NAMES

@@ -88,15 +88,15 @@ class FactsAhead:
         self._database, self._number = database, number
         self._lock = threading.Lock()
         self._texts: dict[str, str] | None = None
-        self._given: set[str] = set()
+        self._read_names: set[str] = set()
         self.is_held = False
 
     def text(self, name: str) -> str | None:
         """Return the JSON of a fact, or None where there is none."""
         with self._lock:
-            if self._texts is None or (name in self._given and not self.is_held):
-                self._texts, self._given = dict(self._database.query(_FACTS, (self._number,))), set()
-            self._given.add(name)
+            if self._texts is None or (name in self._read_names and not self.is_held):
+                self._texts, self._read_names = dict(self._database.query(_FACTS, (self._number,))), set()
+            self._read_names.add(name)
             return self._texts.get(name)
 
     def note(self, texts: Mapping[str, str]) -> None:

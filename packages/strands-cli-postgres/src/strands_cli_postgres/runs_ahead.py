@@ -70,7 +70,7 @@ class ReadAhead:
         self._database, self._runs, self._names = database, runs, names
         self._places = {run.number: position for position, run in enumerate(runs)}
         self._facts: dict[int, dict[str, str]] = {}
-        self._known: set[str] = set()  # the names that were read of these
+        self._fact_names: set[str] = set()  # the names that were read of these
         self._rows: dict[int, list[Sequence[Any]]] = {}
         self._large: list[tuple[str, int, str, int]] = []  # kind, run, digest and size of outputs beside these
         self._outputs: dict[str, dict[tuple[int, str], str]] = {}
@@ -80,12 +80,12 @@ class ReadAhead:
         self._names.add(name)
         if number not in self._facts:
             self._facts = {run_number: {} for run_number in self._stretch(number, lambda run: run.facts_bytes)}
-            self._known = set()
-        if name not in self._known:
-            missing = self._names - self._known
+            self._fact_names = set()
+        if name not in self._fact_names:
+            missing = self._names - self._fact_names
             for run, fact_name, value in self._database.query(_FACTS, (list(self._facts), list(missing))):
                 self._facts[run][fact_name] = value
-            self._known |= missing
+            self._fact_names |= missing
         return self._facts[number].get(name)
 
     def rows(self, number: int) -> Sequence[Sequence[Any]] | None:

@@ -37,7 +37,7 @@ class RunQueue:
         self._database = database
         self._dbos: DBOSClient | None = None
         self._pool: Engine | None = None
-        self._known: set[str] = set()
+        self._known_queues: set[str] = set()
         self._connection = KeptConnection(database, "strands-queue")
         has_queues, has_beats = self._rows(sql.FORMAT)[0]
         if not (has_queues and has_beats):
@@ -160,10 +160,10 @@ class RunQueue:
 
     def require(self, name: str) -> None:
         """Make a queue that does not exist yet: a ticket for an unknown queue is never taken."""
-        if name in self._known:
+        if name in self._known_queues:
             return
         self._client().register_queue(name, polling_interval_sec=POLL_S, on_conflict="never_update")
-        self._known.add(name)
+        self._known_queues.add(name)
 
     def _client(self) -> DBOSClient:
         if self._dbos is None:

@@ -40,7 +40,7 @@ class Pool:
         self._idle = threading.Event()
         self._idle.set()
         self._calls = 0
-        self._wanted: queue.SimpleQueue[tuple[Settings, int] | None] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[tuple[Settings, int] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._spares: list[Sandbox] = []
         self._in_use = 0
@@ -79,7 +79,7 @@ class Pool:
     @property
     def is_asked(self) -> bool:
         """Whether a sandbox is asked for that no thread starts yet."""
-        return not self._wanted.empty()
+        return not self._orders.empty()
 
     def start(self, settings: Settings) -> None:
         """Start a sandbox in this thread, unless enough of them wait."""
@@ -123,7 +123,7 @@ class Pool:
                 except RuntimeError:  # no more threads to be had, or the program is ending: the call is over, and well
                     return
                 self._thread = thread
-            self._wanted.put((settings, epoch))
+            self._orders.put((settings, epoch))
 
     def close(self) -> None:
         """End the sandboxes that wait; the next call starts afresh."""
@@ -131,7 +131,7 @@ class Pool:
             self._epoch += 1
             ending = self._thread if self._in_use == 0 else None
             if ending is not None:
-                self._wanted.put(None)
+                self._orders.put(None)
                 self._thread = None
         self._closing.set()
         with self._starting, self._lock:
@@ -143,7 +143,7 @@ class Pool:
         self._closing.clear()
 
     def _serve(self) -> None:
-        while (settings := self._wanted.get()) is not None:
+        while (settings := self._orders.get()) is not None:
             if not self._closing.wait(_PAUSE):
                 while self._add(*settings):
                     pass

@@ -33,10 +33,10 @@ def lines_of(text: Any, limit: int) -> str:
 
 def _one_line(text: str) -> str:
     # White space first, since a line end is a control character too; again, since a hidden one may be between two.
-    return " ".join(_seen(" ".join(text.split())).split())
+    return " ".join(_visible_text(" ".join(text.split())).split())
 
 
-def _seen(text: str) -> str:
+def _visible_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(char for char in _UNSEEN.sub("", text) if unicodedata.category(char) not in _HIDDEN)

@@ -81,7 +81,7 @@ async def _token(service: Service, query: str, until: float) -> str:
     Raises:
         ToolError: There is none: the service asks for a proof, or its page has changed.
     """
-    reply = await _asked(service, {"q": query, "iar": "news", "ia": "news"}, until)
+    reply = await _news_reply(service, {"q": query, "iar": "news", "ia": "news"}, until)
     if (match := _TOKEN.search(reply.text)) is not None:
         return match[1]
     if "anomaly-modal" in reply.text or "challenge-form" in reply.text:
@@ -90,7 +90,7 @@ async def _token(service: Service, query: str, until: float) -> str:
 
 
 async def _page(service: Service, parameters: Mapping[str, str], until: float) -> _Page:
-    reply = await _asked(service, parameters, until)
+    reply = await _news_reply(service, parameters, until)
     try:
         value = json.loads(reply.text)
     except (ValueError, RecursionError):
@@ -103,7 +103,7 @@ async def _page(service: Service, parameters: Mapping[str, str], until: float) -
     return _Page(tuple(hits), len(listed) - len(hits), _following(value.get("next")))
 
 
-async def _asked(service: Service, fields: Mapping[str, str], until: float) -> Reply:
+async def _news_reply(service: Service, fields: Mapping[str, str], until: float) -> Reply:
     """Return a successful answer to a question."""
     there = replace(service, url=service.url.copy_with(params=dict(fields)))
     reply = await exchange(there, _HEADERS, None, until)

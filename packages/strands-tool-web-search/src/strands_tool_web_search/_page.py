@@ -73,7 +73,7 @@ class _PartialHit:
 async def read_page(text: str) -> Page:
     """Return the content of a result page; other tasks run while it is read."""
     reader = _Reader()
-    is_whole = await feed_page(reader, text, seconds=SECONDS, is_full=lambda: len(reader.found) > _MAX_FOUND)
+    is_whole = await feed_page(reader, text, seconds=SECONDS, is_full=lambda: len(reader.results) > _MAX_FOUND)
     return reader.page(is_cut=not is_whole)
 
 
@@ -82,7 +82,7 @@ class _Reader(html.parser.HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.found: list[_PartialHit] = []
+        self.results: list[_PartialHit] = []
         self._into: list[str] | None = None
         self._until = ""
         self._left = 0
@@ -100,11 +100,11 @@ class _Reader(html.parser.HTMLParser):
             self._is_empty = True
         if "result" in classes and tag in ("div", "article", "li"):
             self._into = None
-            self.found.append(_PartialHit(is_ad=any("--ad" in name for name in classes)))
+            self.results.append(_PartialHit(is_ad=any("--ad" in name for name in classes)))
         elif tag == "a" and "result__a" in classes:
             self._begin_title(words.get("href", ""))
-        elif "result__snippet" in classes and self.found:
-            self._into, self._until, self._left = self.found[-1].snippet, tag, _MAX_PART
+        elif "result__snippet" in classes and self.results:
+            self._into, self._until, self._left = self.results[-1].snippet, tag, _MAX_PART
         elif tag == "form":
             self._forms.append({})
         elif tag == "input" and self._forms and words.get("name") in _FIELDS:
@@ -112,10 +112,10 @@ class _Reader(html.parser.HTMLParser):
 
     def _begin_title(self, href: str) -> None:
         # A page of a simpler form may have titles without a container for each.
-        if not self.found or self.found[-1].href:
-            self.found.append(_PartialHit(is_ad=False))
-        self.found[-1].href = href
-        self._into, self._until, self._left = self.found[-1].title, "a", _MAX_PART
+        if not self.results or self.results[-1].href:
+            self.results.append(_PartialHit(is_ad=False))
+        self.results[-1].href = href
+        self._into, self._until, self._left = self.results[-1].title, "a", _MAX_PART
 
     def handle_endtag(self, tag: str) -> None:
         """End an element."""
@@ -136,7 +136,7 @@ class _Reader(html.parser.HTMLParser):
     def page(self, *, is_cut: bool) -> Page:
         """Return the collected results."""
         hits, left_out, is_known = [], 0, self._is_empty
-        for result in self.found:
+        for result in self.results:
             url, is_ad = unwrapped(result.href)
             is_known |= bool(result.href)
             if is_ad or result.is_ad or not result.href:

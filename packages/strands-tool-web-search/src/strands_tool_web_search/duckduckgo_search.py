@@ -101,7 +101,7 @@ async def duckduckgo_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, An
 
     async def work() -> tuple[str, dict[str, Any]]:
         arguments, context = _read(tool), CallContext.of(kwargs)
-        hits, notices = await _found(arguments, context)
+        hits, notices = await _results_and_notices(arguments, context)
         results = [hit.described() for hit in hits]
         fitting_hits = fitting(results)
         if len(fitting_hits) < len(results):
@@ -124,7 +124,7 @@ def _read(tool: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-async def _found(arguments: Mapping[str, Any], context: CallContext) -> tuple[list[Hit], list[str]]:
+async def _results_and_notices(arguments: Mapping[str, Any], context: CallContext) -> tuple[list[Hit], list[str]]:
     """Return the results and notices of the wanted kind of search."""
     fields = {
         "q": arguments["query"],

@@ -69,7 +69,7 @@ def lock(
         if name.startswith("mcp:") and not mcp:
             raise UsageError(f"{name} must be started to show its tools", fix="add --mcp")
     with json_on_failure({"file": None} if as_json else None):
-        folder, named = _place(spec)
+        folder, named = _lock_folder(spec)
         packaged = spec if spec is not None and _is_packaged(spec) else None
         now = _lock_now(folder, named, packaged, _LockOptions(mcp, not (check or diff), update or ()))
         if check or diff:
@@ -77,7 +77,7 @@ def lock(
         return _write(folder, now, update or (), as_json=as_json)
 
 
-def _place(spec: str | None) -> tuple[Path, Path | None]:
+def _lock_folder(spec: str | None) -> tuple[Path, Path | None]:
     """Return the folder of the lock, and the named workflow in it."""
     if spec == "-":
         raise UsageError("a lock belongs to a folder, and standard input has none", fix="name the workflow's file")

@@ -145,7 +145,7 @@ class TerminalHuman:
             answer = accepted(question, typed)
             if answer is not None:
                 return Answer("answered", answer, is_typed=True)
-            say(f"  {_wanted(question, typed.strip())}")
+            say(f"  {_hint_for(question, typed.strip())}")
 
     def _say(self, line: str) -> None:
         (say if self.view is None else self.view.line)(line)
@@ -190,7 +190,7 @@ def accepted(question: Question, typed: str) -> str | None:
     return text if misfit(text, question) is None else None
 
 
-def _wanted(question: Question, text: str) -> str:
+def _hint_for(question: Question, text: str) -> str:
     if question.kind == "approval":
         return "answer with one of these letters, or its word"
     if question.only_words:

@@ -81,14 +81,14 @@ class ReadableRow(StoredRow):
 
     # A list that the reading of the output appends to: if that held the row, each row would be a cycle of references,
     # which stays in memory with its texts until the collector runs.
-    __slots__ = ("_found",)
+    __slots__ = ("_faults",)
 
-    _found: list[str]
+    _faults: list[str]
 
     @property
     def damage(self) -> str | None:
         """The unreadable parts, and why; None where all read parts are sound."""
-        return "; ".join(self._found) or None
+        return "; ".join(self._faults) or None
 
 
 def readable_row(columns: Sequence[Any], read_output: Callable[[], Any]) -> Row:
@@ -111,7 +111,7 @@ def readable_row(columns: Sequence[Any], read_output: Callable[[], Any]) -> Row:
         facts,
     )
     row = ReadableRow(*values, decode=lambda: _output(faults, read_output))
-    object.__setattr__(row, "_found", faults)
+    object.__setattr__(row, "_faults", faults)
     return row
 
 

@@ -47,7 +47,7 @@ class FolderChanges:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._seen: tuple[object, int] = ((), 0)
+        self._last_state: tuple[object, int] = ((), 0)
         self._is_worked_on = False
 
     def state(self) -> tuple[object, int, bool]:
@@ -63,9 +63,9 @@ class FolderChanges:
         now = time.time_ns()
         state = files, now if now - newest < _STEP_NS else 0
         # A process that begins to work on a run writes at once; a killed one writes nothing.
-        if state != self._seen or self._is_worked_on:
+        if state != self._last_state or self._is_worked_on:
             self._is_worked_on = is_run_held(self._directory, wait_s=0)
-        self._seen = state
+        self._last_state = state
         return *state, self._is_worked_on
 
     def _files(self) -> tuple[tuple[object, ...], int]:
@@ -122,13 +122,13 @@ class RunIndex:
 
     def __init__(self, runs_dir: Path, now_ns: Callable[[], int] = time.time_ns) -> None:
         self._runs_dir, self._now_ns = runs_dir, now_ns
-        self._known: dict[str, tuple[Any, ...]] = {}
-        self._seen: dict[str, str] = {}  # the journals of runs still to be read, as they were before
+        self._indexed: dict[str, tuple[Any, ...]] = {}
+        self._journals_before: dict[str, str] = {}  # the journals of runs still to be read, as they were before
         self._read: list[tuple[Any, ...]] = []
         self._is_damaged = False
         try:
             with _opened(runs_dir, "ro") as connection:
-                self._known = {values[0]: values for values in connection.execute(_READ)}
+                self._indexed = {values[0]: values for values in connection.execute(_READ)}
         except FileNotFoundError:
             pass
         except _UNUSABLE as error:
@@ -136,29 +136,29 @@ class RunIndex:
                 sqlite3.SQLITE_BUSY,
                 sqlite3.SQLITE_LOCKED,
             )
-        self._gone = set(self._known)
+        self._gone = set(self._indexed)
 
     def find(self, name: str) -> StoredRun | None:
         """Return an ended run of the index, or None: its journal must be read."""
         self._gone.discard(name)
-        indexed = self._known.get(name)
+        indexed = self._indexed.get(name)
         now = _journal_at(f"{self._runs_dir}/{name}")
         if indexed is not None and now == indexed[1] and indexed[5] in ENDED:
             return StoredRun(name, str(self._runs_dir / name), *indexed[2:])
         if now is not None:
-            self._seen[name] = now
+            self._journals_before[name] = now
         return None
 
     def note(self, run: StoredRun) -> None:
         """Keep a run, if it has ended and its journal did not change during the reading."""
-        before = self._seen.get(run.id)
+        before = self._journals_before.get(run.id)
         if run.status in ENDED and before is not None and before == self._settled(run.record):
             values = (run.workflow, run.pattern, run.file, run.status, run.started_at)
             self._read.append((run.id, before, *values, run.ended_at, run.reason, run.worked_s))
 
     def save(self) -> None:
         """Write new entries, and forget deleted runs; an index that cannot be written stays as it is."""
-        if len(self._read) < (1 if self._known else LEAST) and not self._gone:
+        if len(self._read) < (1 if self._indexed else LEAST) and not self._gone:
             return
         with contextlib.suppress(*_UNUSABLE):
             if self._is_damaged:

@@ -137,7 +137,7 @@ class Authority:
     whole: str = ""
 
     @property
-    def asked(self) -> tuple[Use, ...]:
+    def asked_uses(self) -> tuple[Use, ...]:
         """Return the uses that a person is asked about before the first run."""
         return tuple(use for use in self.uses if use.asks)
 
@@ -176,8 +176,8 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     if strange:
         foreign = foreign or _strange_part(strange[0])
         files = {part.file for part in strange}
-        planned = [(part, _asked(use, part) if part.file in files else use) for part, use in planned]
-        planned += [(part, _asked(use, part)) for part, use in sent if part.file in files]
+        planned = [(part, _asking_use(use, part) if part.file in files else use) for part, use in planned]
+        planned += [(part, _asking_use(use, part)) for part, use in sent if part.file in files]
         every = [
             [use.kind, use.what, use.by, use.exact]
             for part, use in (*named, *sent)
@@ -201,7 +201,7 @@ def _sending(plan: Plan) -> Iterator[Use]:
             yield Use("sending", finding.message, str(finding.code))
 
 
-def _asked(use: Use, plan: Plan) -> Use:
+def _asking_use(use: Use, plan: Plan) -> Use:
     """Return a use of a workflow of others: asked about, unless it is idle or the person's own word."""
     return replace(use, asks=use.asks or not (use.is_idle or _is_of_person(use, plan)))
 

@@ -59,7 +59,7 @@ class Trust:
     @property
     def standing(self) -> Standing:
         """Return whether the workflow may have its uses; a rule that denies beats an answer."""
-        if not self.authority.asked:
+        if not self.authority.asked_uses:
             return "allowed"
         if "deny" in self._effects:
             return "denied"
@@ -130,7 +130,7 @@ class Trust:
         Raises:
             ArtifactError: It cannot be written.
         """
-        if self.authority.asked:
+        if self.authority.asked_uses:
             _store(self.answer, {"workflow": os.path.realpath(self.plan.file), **self.authority.as_dict()})
         for module, folder in self.unconfirmed_python:
             _store(_answer_about_python(module, folder), {"module": module, "folder": folder})

@@ -194,7 +194,7 @@ def _guardrails(spec: WorkflowSpec, document: Document) -> Iterator[Rule]:
     """
 
     def origin(name: str) -> str:
-        return f"security.guardrails.{name} ({_place(document.where(f'/security/guardrails/{name}'))})"
+        return f"security.guardrails.{name} ({_file_and_line(document.where(f'/security/guardrails/{name}'))})"
 
     guardrails = spec.security.guardrails
     if guardrails.allow_tools is not None:
@@ -224,13 +224,16 @@ def _permissions_of(spec: WorkflowSpec, document: Document) -> Iterator[tuple[Ru
         for index, pattern in enumerate(patterns):
             where = document.where(f"/security/permissions/{effect}/{index}")
             try:
-                yield make_rule(effect, pattern, "workflow", f"security.permissions.{effect} ({_place(where)})"), where
+                yield (
+                    make_rule(effect, pattern, "workflow", f"security.permissions.{effect} ({_file_and_line(where)})"),
+                    where,
+                )
             except PatternError as error:
                 fix = "write a tool's name, a glob, or name(argument=glob)"
                 yield Finding(BAD_VALUE, f"the permission {pattern!r} {error}", where, fix), where
 
 
-def _place(where: Where) -> str:
+def _file_and_line(where: Where) -> str:
     return f"{where.file}:{where.line}"
 
 

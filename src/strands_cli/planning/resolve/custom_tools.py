@@ -189,18 +189,18 @@ def report_folder(ref: ToolRef, where: Where, context: ResolveContext) -> None:
 
 def resolve_custom(ref: ToolRef, entry: ToolEntry, where: Where, context: ResolveContext) -> tuple[PlannedTool, ...]:
     """Return custom Python as a tool; nothing, with a finding, where it is absent, faulty or not allowed."""
-    tool = replace(python_tool(ref, entry.tool, entry), folder=_asked(_folder_of, ref, context, context))
+    tool = replace(python_tool(ref, entry.tool, entry), folder=_answer_once(_folder_of, ref, context, context))
     planned = with_place(context.decide(tool, where), context.settings)
     is_decided = is_denied_by_policy(planned) or is_granted(planned, context.rules, context.settings)
     corrected = None if is_decided else with_prefix_corrected(entry.tool)
-    if corrected and not _asked(is_found, ref, context, python_folders(context)):
+    if corrected and not _answer_once(is_found, ref, context, python_folders(context)):
         message = f"'{entry.tool}' begins with no known prefix, and there is no Python module '{ref.module}'"
         lower = corrected.lower()
         meant = lower if lower.removeprefix("native:") in context.catalog.by_name else corrected
         context.report(BAD_TOOL_REF, message, where, f"did you mean '{meant}'?")
         return ()
     is_sought = not _missing_folder(ref, context) and not is_denied_by_policy(planned)
-    if is_sought and _asked(is_absent, ref, context, python_folders(context)[:-1]):
+    if is_sought and _answer_once(is_absent, ref, context, python_folders(context)[:-1]):
         fix = how_to_find(ref, python_folders(context)[:-1], context.catalog.by_name)
         context.omit(UNKNOWN_TOOL, f"there is no Python module '{ref.module}'", where, fix)
         return ()
@@ -217,10 +217,10 @@ def resolve_custom(ref: ToolRef, entry: ToolEntry, where: Where, context: Resolv
 
 
 def _missing_folder(ref: ToolRef, context: ResolveContext) -> str | None:
-    return _asked(missing_folder, ref, context, context.spec.tools.python_path, context.around.base_dir)
+    return _answer_once(missing_folder, ref, context, context.spec.tools.python_path, context.around.base_dir)
 
 
-def _asked(ask: Callable[..., Answer], ref: ToolRef, context: ResolveContext, *places: Any) -> Answer:
+def _answer_once(ask: Callable[..., Answer], ref: ToolRef, context: ResolveContext, *places: Any) -> Answer:
     """Return the result of a function for the module of a reference; files are read once for each module."""
     key = (ask.__name__, str(ref.module))
     if key not in context.of_modules:

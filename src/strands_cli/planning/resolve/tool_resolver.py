@@ -81,7 +81,9 @@ class ToolResolver:
     # Names that the workflow gives to tools of its own that could not be resolved, each with a finding.
     _unresolved: set[str] = field(init=False, default_factory=set)
     # The tools that entries name, with the place where each was first resolved, and the findings there.
-    _known: dict[str, tuple[tuple[PlannedTool, ...], Where, list[Finding]]] = field(init=False, default_factory=dict)
+    _resolutions: dict[str, tuple[tuple[PlannedTool, ...], Where, list[Finding]]] = field(
+        init=False, default_factory=dict
+    )
     # The tools of records before they are named and configured.
     _of_records: dict[int, InstalledTool] = field(init=False, default_factory=dict)
     # The workflow's own tools by name and by reference, and the tools that these are of.
@@ -211,10 +213,10 @@ class ToolResolver:
         if ref.kind in ("agent", "workflow", "mcp") and not self._is_complete:  # it may be the one being resolved
             return self._looked_up(ref, entry, where)
         key, findings = entry_key(entry), self.context.findings
-        if (memo := self._known.get(key)) is None:
+        if (memo := self._resolutions.get(key)) is None:
             reported = len(findings)
             tools = self._looked_up(ref, entry, where)
-            self._known[key] = tools, where, findings[reported:]
+            self._resolutions[key] = tools, where, findings[reported:]
             return tools
         tools, first, faults = memo
         findings += [replace(fault, where=where) for fault in faults if fault.where == first]

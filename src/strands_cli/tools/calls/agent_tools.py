@@ -345,7 +345,7 @@ class CheckedToolCaller:
     async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
         """Make one call; raise the reason where the permission check says that the run must stop."""
         tool_use = {"toolUseId": f"{scope.key}.call", "name": tool.name, "input": dict(arguments)}
-        loaded = self._toolbox.one(tool)
+        loaded = self._toolbox.single_tool(tool)
         agent = self._agent(loaded, scope)
         try:
             result = await self._check.call(loaded, tool_use, scope, {"agent": agent})

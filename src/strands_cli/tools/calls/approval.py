@@ -63,13 +63,13 @@ class AgentChanges:
         self._late = late
         self._number = 0
         self._latest: dict[tuple[str, str], int] = {}
-        self._known = self.now()
+        self._last_contents = self.now()
         self.unstored: Mapping[str, Any] = {}
 
     def before_request(self, stored: Mapping[str, Any] | None) -> None:
         """Make the stored changes of hooks at a request again, or note the new ones for its row."""
         if stored is None:
-            changes = self.since(self._known, "")
+            changes = self.since(self._last_contents, "")
             self.unstored = {BY_HOOKS: changes} if changes else {}
         else:
             self.restore(stored)
@@ -82,8 +82,8 @@ class AgentChanges:
     def since(self, before: Mapping[str, Mapping[str, Any]], by: str) -> Mapping[str, Any]:
         """Return the changes as JSON; empty where nothing has changed."""
         changes: dict[str, Any] = {}
-        self._known = self.now(by)
-        for part, values in self._known.items():
+        self._last_contents = self.now(by)
+        for part, values in self._last_contents.items():
             held = before[part]
             new = {name: value for name, value in values.items() if not _is_same(held, name, value)}
             gone = [name for name in held if name not in values]
@@ -110,7 +110,7 @@ class AgentChanges:
                     agent.state.set(name, stored["set"][name])
                 else:
                     agent.state.delete(name)
-        self._known = self.now()
+        self._last_contents = self.now()
 
 
 def _is_same(held: Mapping[str, Any], name: str, value: Any) -> bool:

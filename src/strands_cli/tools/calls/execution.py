@@ -51,7 +51,7 @@ class CallQuestions:
         self._scope = scope
         self._effect = effect
         self._redactor = redactor
-        self._asked: list[dict[str, Any]] = []
+        self._questions: list[dict[str, Any]] = []
         self._handed: dict[str, Interrupt] = {}
 
     async def recall(self) -> str | None:
@@ -81,7 +81,7 @@ class CallQuestions:
         if name in self.answers:
             return self._hand(interrupt)
         reason = self._redactor.json(storable_value(interrupt.reason))
-        await self._effect.wait({"asked": [*self._asked, {"name": name, "reason": reason}]})
+        await self._effect.wait({"asked": [*self._questions, {"name": name, "reason": reason}]})
         refusal = await self._put({"name": name, "reason": reason})
         return self._hand(interrupt) if refusal is None else refusal
 
@@ -102,7 +102,7 @@ class CallQuestions:
     async def _put(self, fields: dict[str, Any]) -> str | None:
         name = fields["name"]
         question = self._question(fields)
-        self._asked.append(fields)
+        self._questions.append(fields)
         bound_to = {"tool": self._tool.name, "arguments": digest_of(self._arguments), "asks": name}
         answer = await self._scope.ask(question, bound_to)
         if answer.reason is not None:
@@ -116,7 +116,7 @@ class CallQuestions:
         more = "" if reason is None or isinstance(reason, str) else json.dumps(reason, ensure_ascii=False, indent=2)
         who = f"{self._tool.name} of {self._tool.distribution}, called by {self._scope.who}, asks"
         return Question(
-            key=f"{self._effect.key}/interrupt.{len(self._asked)}",
+            key=f"{self._effect.key}/interrupt.{len(self._questions)}",
             kind="interrupt",
             prompt=shortened(self._redactor.text(f"{who}: {prompt}"), MAX_PROMPT),
             context=more,

@@ -65,7 +65,7 @@ class OpenCall:
     models: dict[int, Any] = field(default_factory=dict)
     stopped: StrandsCliError | None = None
     made: int = 0
-    _known: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
+    _known_calls: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
     _claimed: set[tuple[str, int]] = field(default_factory=set)
     _scopes: list[InnerScope] = field(default_factory=list)
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -80,7 +80,7 @@ class OpenCall:
         for row in self.scope.run.rows_below(self.effect.key):
             match = _PLACE.fullmatch(row.key.removeprefix(f"{self.effect.key}/"))
             if match:
-                self._known[match[1], int(match[2])] = (match[3] or "", row.digest)
+                self._known_calls[match[1], int(match[2])] = (match[3] or "", row.digest)
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
@@ -206,12 +206,14 @@ class OpenCall:
         A tool may make its calls in another order when it is entered again, or others; threads have none.
         """
         same = (name, digest_of(effect_input))
-        numbers = sorted(number for known_kind, number in self._known if known_kind == kind)
+        numbers = sorted(number for known_kind, number in self._known_calls if known_kind == kind)
         equal = (
-            number for number in numbers if self._known[kind, number] == same and (kind, number) not in self._claimed
+            number
+            for number in numbers
+            if self._known_calls[kind, number] == same and (kind, number) not in self._claimed
         )
         call_number = next(equal, numbers[-1] + 1 if numbers else 0)
-        self._known[kind, call_number] = same
+        self._known_calls[kind, call_number] = same
         self._claimed.add((kind, call_number))
         return call_number
 
@@ -237,7 +239,7 @@ class InnerScope(StepScope):
         self.over = asyncio.Event()
         self.depth = call.depth
         self._call = call
-        self._place = position
+        self._position = position
         self._asks_outer = self.before_asking
         self.before_asking = self._wait_to_ask
 
@@ -257,16 +259,16 @@ class InnerScope(StepScope):
         """
         self.touched = touched(request)
         await self._call.scope.turn_within(self.touched)
-        await self._call.wait_for_earlier(self._place, self.touched)
+        await self._call.wait_for_earlier(self._position, self.touched)
 
     async def turn_within(self, touched: TouchedResources) -> None:
         """Wait for the calls before this one and before the outer call, for a call inside this one."""
         await self._call.scope.turn_within(touched)
-        await self._call.wait_for_earlier(self._place, touched)
+        await self._call.wait_for_earlier(self._position, touched)
 
     async def _wait_to_ask(self) -> None:
         """Wait until all calls before it are over: questions come one at a time."""
-        await self._call.wait_for_earlier(self._place, None)
+        await self._call.wait_for_earlier(self._position, None)
         if self._asks_outer is not None:
             await self._asks_outer()
 

@@ -131,7 +131,7 @@ class CallScope(StepScope):
     """One call's view of its step: it begins, asks and stops as if the calls of its turn came one after another.
 
     Attributes:
-        known: Set when `touched` is known.
+        touched_known: Set when `touched` is known.
         over: Set when it has ended, or will not be made.
         all_over: Set when it and all before it are over.
     """
@@ -141,10 +141,10 @@ class CallScope(StepScope):
         super().__init__(step.run, step.key, step.who, step.limits)
         self._state, self.outer = step._state, step.outer
         self.before_asking = self._wait_for_earlier
-        self.known, self.over, self.all_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.touched_known, self.over, self.all_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.touched = TouchedResources()
         self._turn = turn
-        self._place = position
+        self._position = position
         self._holds = holds
         self._asks_step = step.before_asking
         self._unbegun: Effect | None = None
@@ -152,12 +152,12 @@ class CallScope(StepScope):
     @property
     def stopped(self) -> StrandsCliError | None:
         """Why the call must end, if it must."""
-        return self._turn.reasons.get(self._place) or self._turn.step.stopped
+        return self._turn.reasons.get(self._position) or self._turn.step.stopped
 
     async def reached(self) -> None:
         """Wait until all earlier calls are known, so that places in the budgets are given in request order."""
-        if self._place:
-            await self._turn.calls[self._place - 1].known.wait()
+        if self._position:
+            await self._turn.calls[self._position - 1].touched_known.wait()
 
     def tool_effect(self, tool_use_id: str, name: str, call_input: Any, *, repeatable: bool) -> Effect:
         """Open the call; its place in the budgets is held while it waits."""
@@ -173,11 +173,11 @@ class CallScope(StepScope):
         """
         self.touched = touched(request)
         if not self._holds:
-            self.known.set()
-        first = max(0, self._place - CALLS_AT_ONCE + 1)
+            self.touched_known.set()
+        first = max(0, self._position - CALLS_AT_ONCE + 1)
         if first:
             await self._turn.calls[first - 1].all_over.wait()
-        for earlier in self._turn.calls[first : self._place]:
+        for earlier in self._turn.calls[first : self._position]:
             if earlier.touched.conflicts(self.touched):
                 await earlier.over.wait()
         self._require_going()
@@ -186,27 +186,27 @@ class CallScope(StepScope):
     async def turn_within(self, touched: TouchedResources) -> None:
         """Wait for the earlier calls that conflict with a call inside this one; later ones wait for both."""
         self.touched = TouchedResources((*self.touched.reads, *touched.reads), (*self.touched.writes, *touched.writes))
-        for earlier in self._turn.calls[: self._place]:
+        for earlier in self._turn.calls[: self._position]:
             if earlier.touched.conflicts(touched):
                 await earlier.over.wait()
 
     async def _wait_for_earlier(self) -> None:
         """Wait until all earlier calls are over: questions come one at a time, in request order."""
-        if self._place:
-            await self._turn.calls[self._place - 1].all_over.wait()
+        if self._position:
+            await self._turn.calls[self._position - 1].all_over.wait()
         self._require_going()
         if self._asks_step is not None:
             await self._asks_step()
 
     def _require_going(self) -> None:
-        reason = self._turn.reason_before(self._place)
+        reason = self._turn.reason_before(self._position)
         if reason is not None:
             self.stop(reason)
             raise reason
 
     def stop(self, reason: StrandsCliError) -> None:
         """Keep later calls from beginning, and stop the run when all calls of the turn are over."""
-        self._turn.reasons.setdefault(self._place, reason)
+        self._turn.reasons.setdefault(self._position, reason)
         for inner in self._state.inner:
             if inner.outer is self:
                 inner.stop(reason)
@@ -215,6 +215,6 @@ class CallScope(StepScope):
         """Let those go on that wait for this call."""
         if self._unbegun is not None:
             self.release_call("tool")
-        self.known.set()
+        self.touched_known.set()
         self.over.set()
         self._turn.note_finished()

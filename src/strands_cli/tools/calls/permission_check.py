@@ -224,7 +224,7 @@ class PermissionCheck:
     ) -> Result:
         name = tool.planned.name
         written, arguments, problem = _arguments_of(tool, tool_use["input"])
-        span.asked(arguments, self.redactor)
+        span.write_arguments(arguments, self.redactor)
         request = replace(request_for(tool, arguments, self.locked), workspace=self.contract.places)
         # As the model wrote them: every change of them follows from these.
         call_input = {"tool": name, "input": written}

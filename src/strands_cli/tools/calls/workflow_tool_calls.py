@@ -57,7 +57,7 @@ class ToolSpan:
     span: Span
     is_ours: bool
 
-    def asked(self, arguments: Any, redactor: Redactor) -> None:
+    def write_arguments(self, arguments: Any, redactor: Redactor) -> None:
         """Write the arguments of the call, and their size."""
         if self.span.is_recording():
             text = _json(redactor.json(arguments))
@@ -220,7 +220,7 @@ class LoadedToolParts:
             where = f"step {number} of the tool '{definition.id}'"
             call_input = render(scope, call.input, names, where=where)
             tool_use = {"toolUseId": f"{key}.{number}", "name": call.tool.name, "input": call_input}
-            result = await check.call(self.toolbox.one(call.tool), tool_use, inner, attempt.state)
+            result = await check.call(self.toolbox.single_tool(call.tool), tool_use, inner, attempt.state)
             if inner.stopped is not None:
                 raise inner.stopped
             if result["status"] != "success":

@@ -94,7 +94,7 @@ class Requests:
             self._sent.add(identity)
             self._waiting[identity] = method
 
-    def known(self, identity: Any) -> Any:
+    def request_id(self, identity: Any) -> Any:
         """Return the id of the request that an answer names, or None; some servers write a number as a text."""
         if isinstance(identity, str) and identity.isdecimal() and identity not in self._sent and len(identity) < 16:
             identity = int(identity)
@@ -128,7 +128,7 @@ def messages_in(line: bytes, requests: Requests, link: Link) -> list[SessionMess
     """
     with contextlib.suppress(ValueError):
         message = _MESSAGES.validate_json(line)
-        identity = requests.known(getattr(message, "id", None))
+        identity = requests.request_id(getattr(message, "id", None))
         if hasattr(message, "method") or identity is not None:
             if not hasattr(message, "method"):
                 requests.answered(identity)
@@ -180,7 +180,7 @@ def _message(value: Mapping[str, Any], requests: Requests, link: Link) -> Sessio
         return None
     if "method" in value:
         return _made(value, requests)
-    identity = requests.known(value.get("id"))
+    identity = requests.request_id(value.get("id"))
     if value.get("id") is not None and identity is None:
         fault = f"it answered a request that was not sent: {shortened(_written(value['id']), 80)}"
         return _failed(fault, requests.only, requests, link)

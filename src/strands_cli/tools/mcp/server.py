@@ -89,7 +89,7 @@ class Client(MCPClient):
     def __init__(self, link: Link, **settings: Any) -> None:
         super().__init__(link.open, **settings)
         self._link = link
-        self._pages = self._found = 0
+        self._pages = self._tool_count = 0
 
     def stop(self, *error: Any) -> None:
         """End the connection, also where it has ended by itself."""
@@ -109,10 +109,10 @@ class Client(MCPClient):
             Flood: it is one page too many, or there are too many tools on them.
         """
         if pagination_token is None:
-            self._pages = self._found = 0
+            self._pages = self._tool_count = 0
         page = super().list_tools_sync(pagination_token, *others, **named)
-        self._pages, self._found = self._pages + 1, self._found + len(page)
-        if self._found > MAX_TOOLS or (page.pagination_token is not None and self._pages >= MAX_PAGES):
+        self._pages, self._tool_count = self._pages + 1, self._tool_count + len(page)
+        if self._tool_count > MAX_TOOLS or (page.pagination_token is not None and self._pages >= MAX_PAGES):
             raise Flood(f"it lists more than {MAX_TOOLS} tools, or more than {MAX_PAGES} pages of them")
         return page
 

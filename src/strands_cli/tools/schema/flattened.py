@@ -168,7 +168,9 @@ def merged(parts: Sequence[Any]) -> Schema:
 
 def _both(word: str, left: Any, right: Any) -> Any:
     if word == "properties":
-        return {name: _one(name, left, right) for name in [*left, *(name for name in right if name not in left)]}
+        return {
+            name: _joined_property(name, left, right) for name in [*left, *(name for name in right if name not in left)]
+        }
     if word == "required":
         return [*left, *(name for name in right if name not in left)]
     if word == "enum":
@@ -180,7 +182,7 @@ def _both(word: str, left: Any, right: Any) -> Any:
     return [*left, *right] if word == "allOf" else left
 
 
-def _one(name: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Any:
+def _joined_property(name: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Any:
     if name in left and name in right:
         return merged([left[name], right[name]])
     return copy.deepcopy(left[name] if name in left else right[name])

@@ -378,8 +378,8 @@ def _attribute(site: Site, path: Path, loaded: LoadedWorkflow) -> Finding | None
         return None
     meant = _hyphened(path, site.scope)
     hyphened = f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None
-    close = did_you_mean(problem.word, problem.known)
-    hint = f"known: {', '.join(problem.known)}" if problem.known else None
+    close = did_you_mean(problem.word, problem.known_names)
+    hint = f"known: {', '.join(problem.known_names)}" if problem.known_names else None
     severity: Severity = "error"
     if not problem.is_certain:
         hint, severity = "write `| default('')` behind it, so that the run goes on without it", "warning"

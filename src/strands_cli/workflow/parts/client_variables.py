@@ -122,7 +122,7 @@ class Variables:
     Attributes:
         folder: The folder of the file.
         environ: The variables of this process: one in a command line or an address is filled in at the import.
-        asked: The `inputs` of VS Code by their ids.
+        questions: The `inputs` of VS Code by their ids.
         secrets: The names of secrets that the sections need.
         notes: Notes for a person.
         to_do: Steps for a person before the sections are valid.
@@ -130,7 +130,7 @@ class Variables:
 
     folder: Path
     environ: Mapping[str, str]
-    asked: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     secrets: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     to_do: list[str] = field(default_factory=list)
@@ -241,7 +241,7 @@ class Variables:
         """Return the default that a variable has where it is, or that its input has."""
         if (default := _default(match)) is not None or match["kind"] != "input":
             return default
-        question = self.asked.get(match["of"], {})
+        question = self.questions.get(match["of"], {})
         default = question.get("default")
         return str(default) if default not in (None, "") and question.get("password") is not True else None
 

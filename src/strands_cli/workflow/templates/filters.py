@@ -219,7 +219,7 @@ def _fromjson(text: Any) -> Any:
         raise TemplateError(f"`fromjson` got text that is not JSON: {error}") from None
 
 
-def _found(text: Any, pattern: str, *, ignorecase: bool = False) -> RegexMatch | None:
+def _match_of(text: Any, pattern: str, *, ignorecase: bool = False) -> RegexMatch | None:
     pattern = f"(?i){pattern}" if ignorecase else pattern
     spend(_STEPS_OF_A_SEARCH + 3 * len(pattern) + len(str(text)) // _CHARACTERS_A_STEP)
     start = time.thread_time()
@@ -235,7 +235,7 @@ def _found(text: Any, pattern: str, *, ignorecase: bool = False) -> RegexMatch |
 
 def regex_search(text: Any, pattern: str, ignorecase: bool = False) -> str | None:
     """Return the first match of a pattern, its first group if it has one, or None."""
-    match = _found(text, pattern, ignorecase=ignorecase)
+    match = _match_of(text, pattern, ignorecase=ignorecase)
     if match is None:
         return None
     return match.groups[0] if match.groups else match.whole
@@ -243,7 +243,7 @@ def regex_search(text: Any, pattern: str, ignorecase: bool = False) -> str | Non
 
 def regex_found(text: Any, pattern: str) -> bool:
     """Return whether a pattern occurs in the text."""
-    return _found(text, pattern) is not None
+    return _match_of(text, pattern) is not None
 
 
 @pass_environment

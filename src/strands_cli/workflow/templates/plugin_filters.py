@@ -41,12 +41,12 @@ class TemplateError(Exception):
 
 
 class UnknownNameError(TemplateError):
-    """A name or attribute without a value; `known` are its siblings with one, None for a root name."""
+    """A name or attribute without a value; `known_names` are its siblings with one, None for a root name."""
 
     def __init__(self, message: str, name: str, known_names: Iterable[str] | None) -> None:
         super().__init__(message)
         self.name = name
-        self.known = None if known_names is None else tuple(known_names)
+        self.known_names = None if known_names is None else tuple(known_names)
 
 
 # The facts of a template about the names that it uses; taken from its tree once, without keeping the tree.
@@ -72,7 +72,7 @@ class Facts(NamedTuple):
         words: Each path compared with a constant text, with the text. printed: Each printed path, with whether as it
             is.
         assumed_missing: The names that have a default, or that are tested for being there.
-        asked: The names in conditions of `if`.
+        asked_names: The names in conditions of `if`.
     """
 
     paths: frozenset[Path] = frozenset()
@@ -83,7 +83,7 @@ class Facts(NamedTuple):
     words: tuple[tuple[Path, str], ...] = ()
     printed: tuple[tuple[Path, bool], ...] = ()
     assumed_missing: tuple[str, ...] = ()
-    asked: frozenset[str] = frozenset()
+    asked_names: frozenset[str] = frozenset()
 
 
 NO_FACTS = Facts()

@@ -273,7 +273,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             words=tuple(compared_words(parts)),
             printed=tuple(dict.fromkeys(printed_paths(parts))),
             assumed_missing=tuple(dict.fromkeys(assumed_missing(parts))),
-            asked=frozenset(asked_names(parts)),
+            asked_names=frozenset(asked_names(parts)),
         )
 
     def getattr(self, obj: Any, attribute: str) -> Any:

@@ -190,11 +190,11 @@ class Templates:
 
     def template_error(self, text: str) -> TemplateError | None:
         """Check a template and return its error, with the line, or None."""
-        return self._problem(self._known(text))
+        return self._problem(self._facts_or_error(text))
 
     def condition_error(self, condition: str) -> TemplateError | None:
         """Check a condition and return its error or None."""
-        return self._problem(self._known(condition, is_condition=True))
+        return self._problem(self._facts_or_error(condition, is_condition=True))
 
     def render(self, text: str, names: Mapping[str, Any]) -> str:
         """Render a template.
@@ -274,7 +274,7 @@ class Templates:
 
     def asked_in(self, text: str) -> frozenset[str]:
         """Return the names that the conditions of `if` in a template use."""
-        return self._facts(text).asked
+        return self._facts(text).asked_names
 
     def certain_reads_in(self, text: str, name: str) -> frozenset[Path]:
         """Return the children of a name without which rendering a template always fails."""
@@ -288,10 +288,10 @@ class Templates:
 
     def _facts(self, text: str, *, is_condition: bool = False) -> Facts:
         """Return the facts of a template or condition: none for an empty one, or one that does not compile."""
-        facts = self._known(text, is_condition=is_condition)
+        facts = self._facts_or_error(text, is_condition=is_condition)
         return NO_FACTS if isinstance(facts, TemplateError) else facts
 
-    def _known(self, text: str, *, is_condition: bool = False) -> Facts | TemplateError:
+    def _facts_or_error(self, text: str, *, is_condition: bool = False) -> Facts | TemplateError:
         if is_condition:
             expression = _expression_of(text)
             return NO_FACTS if expression == _ELSE else self.sandbox.facts(expression, is_condition=True)
@@ -318,7 +318,7 @@ class Templates:
         try:
             return action()
         except UnknownNameError as error:
-            known_names = names if error.known is None else error.known
+            known_names = names if error.known_names is None else error.known_names
             explained = TemplateError(f"{error.message}{_hint(error.name, known_names)}", error.line)
             explained.is_unknown, explained.of_text = True, error.of_text
             raise explained from None

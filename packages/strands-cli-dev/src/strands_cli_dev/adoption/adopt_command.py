@@ -162,7 +162,7 @@ def _adopt(named: str | None, options: AdoptOptions, document: dict[str, Any]) -
         texts = _proposed(
             survey_result, {tool.entry for tool in before.tools.values()} if before else set(), options, denied
         )
-        texts = texts if options.is_chosen else _asked(survey_result, texts, denied)
+        texts = texts if options.is_chosen else _ask_which(survey_result, texts, denied)
         is_named = False
     else:
         is_named = True
@@ -322,7 +322,7 @@ def _offered(survey_result: Survey, denied: dict[str, str]) -> list[Candidate]:
     return [candidate for candidate in survey_result.adoptable if candidate.entry not in denied]
 
 
-def _asked(survey_result: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
+def _ask_which(survey_result: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
     """Ask a person which tools to take."""
     if not proposed:
         return []

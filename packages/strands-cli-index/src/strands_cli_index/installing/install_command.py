@@ -97,27 +97,32 @@ class Installation:
         force: Whether a distribution without tools and hooks is accepted.
 
     Attributes:
-        known: The results; they are the JSON of a failure, too.
+        document: The results; they are the JSON of a failure, too.
     """
 
     def __init__(self, target_text: str, indexes: Sequence[str], *, yes: bool, force: bool, is_upgrade: bool) -> None:
-        self._what, self._indexes, self._yes = target_text, indexes, yes
+        self._target_text, self._indexes, self._yes = target_text, indexes, yes
         self._force, self._is_upgrade = force, is_upgrade
-        self.known: dict[str, Any] = {"distribution": target_text, "version": None, "installed": None, "changed": False}
-        self.known |= {"publisher": None, "index": None}
-        self.known |= {name: [] for name in _LISTS} | {"hooks_on": None}
+        self.document: dict[str, Any] = {
+            "distribution": target_text,
+            "version": None,
+            "installed": None,
+            "changed": False,
+        }
+        self.document |= {"publisher": None, "index": None}
+        self.document |= {name: [] for name in _LISTS} | {"hooks_on": None}
 
     def carry_out(self, enable: bool | None, *, as_json: bool) -> int:
         """Install, print the result, and return the exit code."""
-        with json_on_failure(self.known if as_json else None):
-            installer = PluginInstaller(self._what, yes=self._yes)
+        with json_on_failure(self.document if as_json else None):
+            installer = PluginInstaller(self._target_text, yes=self._yes)
             line = self._install(installer)
-            installer.offer_hooks(self.known, enable)
+            installer.offer_hooks(self.document, enable)
         if as_json:
-            print_json(self.known)
+            print_json(self.document)
         else:
             print_result(line)
-        installer.say_next_steps(self.known)
+        installer.say_next_steps(self.document)
         return ExitCode.OK
 
     def _install(self, installer: PluginInstaller) -> str:
@@ -132,29 +137,29 @@ class Installation:
             if self._is_upgrade:
                 installer.require_installed(target.name)
             elif not target.specifier and version:
-                self.known |= {"distribution": target.name, "version": version, "installed": version}
+                self.document |= {"distribution": target.name, "version": version, "installed": version}
                 return f"{target.name} {version} is installed already (strands plugin upgrade {target.name})"
         installer.require_allowed(target.name)
         program = installer.program
         release = release_for(installer, self._indexes)
         with tempfile.TemporaryDirectory(prefix="strands-") as folder:
             if release is not None:
-                self.known["index"] = str(release.place)
-                say(release.found)
+                self.document["index"] = str(release.place)
+                say(release.index_line)
             fetched = fetch_target(installer, release, Path(folder), installer.may_build)
-            self.known |= {"distribution": fetched.name, "version": fetched.version}
+            self.document |= {"distribution": fetched.name, "version": fetched.version}
             if target.name is None:
                 installer.require_allowed(fetched.name)
             if self._is_upgrade:
                 installer.require_installed(fetched.name)
             if fetched.is_indexed and fetched.version == version_of(fetched.name):
-                self.known["installed"] = fetched.version
+                self.document["installed"] = fetched.version
                 return f"{fetched.name} {fetched.version} is installed already"
             attested = self._attested(fetched, installer)
             preview = self._previewed(fetched, attested, installer)
             installer.confirm(f"install {fetched.name} {fetched.version} with {program.kind}?")
             install_fetched(fetched, installer, Path(folder), lacks=bool(preview.requires))
-            self.known["changed"] = True
+            self.document["changed"] = True
             require_same(fetched, installer)
             if attested.publisher is not None:
                 keep_publisher(fetched, attested)
@@ -165,7 +170,7 @@ class Installation:
         from strands_cli_index.publishers.publisher_check import check_fetched, wrong_publisher
 
         attested = check_fetched(fetched, installer)
-        self.known["publisher"] = attested.as_dict()
+        self.document["publisher"] = attested.as_dict()
         if attested.status == "wrong":
             finding = wrong_publisher(fetched.name, attested)
             raise Denied(f"'{fetched.name}' is not installed", findings=[finding])
@@ -180,7 +185,7 @@ class Installation:
 
         publisher = attested.publisher.word if attested.publisher is not None else None
         preview = preview_of(fetched, installer, installer.version_of, publisher)
-        self.known |= preview.document()
+        self.document |= preview.document()
         for line in preview.lines():
             say(line)
         say(f"  {publisher_words(attested)}")

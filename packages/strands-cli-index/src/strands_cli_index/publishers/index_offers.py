@@ -79,7 +79,7 @@ def _offers(page: FetchedDocument) -> Iterator[tuple[str, str, str | None]]:
         return
     reader = _Links()
     reader.feed(page.content.decode("utf-8", "replace"))
-    yield from reader.found
+    yield from reader.offers
 
 
 def _json_offers(content: bytes) -> Iterator[tuple[str, str, str | None]]:
@@ -103,13 +103,13 @@ class _Links(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[str, str, str | None]] = []
+        self.offers: list[tuple[str, str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Add the file of a link with its digest."""
         named = dict(attrs)
         path, _, digest = (named.get("href") or "").partition("#sha256=")
         if tag == "a" and digest:
-            self.found.append(
+            self.offers.append(
                 (unquote(urlsplit(path).path.rpartition("/")[2]), digest.lower(), named.get("data-provenance"))
             )

@@ -42,7 +42,7 @@ class Limits:
 
 @dataclass(slots=True)
 class _Outcome:
-    found: FetchedDocument | None = None
+    document: FetchedDocument | None = None
     reason: str = "it does not answer in time"
     done: threading.Event = field(default_factory=threading.Event)
 
@@ -63,7 +63,7 @@ def fetch_limited(url: str, accept: str, limits: Limits, authorities: str | None
 
     def work() -> None:
         try:
-            outcome.found = _fetched(url, accept, limits, authorities)
+            outcome.document = _fetched(url, accept, limits, authorities)
         except NotFetchedError as error:
             outcome.reason = str(error)
         except urllib.error.HTTPError as error:
@@ -78,9 +78,9 @@ def fetch_limited(url: str, accept: str, limits: Limits, authorities: str | None
 
     # A thread, since a server that sends its headers byte by byte is never too slow for one read.
     threading.Thread(target=work, daemon=True, name="strands-index").start()
-    if not outcome.done.wait(limits.seconds) or outcome.found is None:
+    if not outcome.done.wait(limits.seconds) or outcome.document is None:
         raise NotFetchedError(outcome.reason)
-    return outcome.found
+    return outcome.document
 
 
 def _of_system(error: OSError) -> str:

@@ -70,7 +70,7 @@ class Release:
     remark: str | None = None
 
     @property
-    def found(self) -> str:
+    def index_line(self) -> str:
         """A line for a person about where it is."""
         warning = f"; warning: {self.remark}" if self.remark else ""
         return f"found in the index {self.place}{warning}"

@@ -60,7 +60,7 @@ class Children:
         self._environ = {name: value for name, value in os.environ.items() if not store or name != "STRANDS_RUNS_DIR"}
         self._environ |= {"STRANDS_STORE": store} if store else {}
         self._numbers = itertools.count(1)
-        self._known: dict[int, Child] = {}
+        self._children: dict[int, Child] = {}
         self._guard = threading.Lock()
 
     def start(self, words: Sequence[str], text: str | None = None) -> Child:
@@ -83,15 +83,15 @@ class Children:
         )
         with self._guard:
             child = Child(next(self._numbers), tuple(words), process.pid)
-            self._known[child.number] = child
-            for old in [number for number, child_of in self._known.items() if child_of.code is not None][:-KEPT]:
-                del self._known[old]
+            self._children[child.number] = child
+            for old in [number for number, child_of in self._children.items() if child_of.code is not None][:-KEPT]:
+                del self._children[old]
         threading.Thread(target=_attend, args=(child, process, stderr, text), daemon=True).start()
         return child
 
     def get(self, number: int) -> Child | None:
         """Return a child by its number."""
-        return self._known.get(number)
+        return self._children.get(number)
 
 
 def _attend(child: Child, process: subprocess.Popen[bytes], stderr: IO[bytes], text: str | None) -> None:

@@ -67,7 +67,7 @@ class Ui:
         hub: Those who watch.
         children: The child processes.
         one_at_a_time: A lock for each run: two answers to its questions come one after the other.
-        known: The runs that were read lately.
+        known_pages: The runs that were read lately.
     """
 
     folder: Path
@@ -75,7 +75,7 @@ class Ui:
     hub: ChangeHub
     children: Children
     one_at_a_time: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
-    known: KnownPages = field(default_factory=KnownPages)
+    known_pages: KnownPages = field(default_factory=KnownPages)
 
     def opened(self) -> Runs:
         """Open the runs for one page.

@@ -110,7 +110,7 @@ class RunsChanges:
 
     def __init__(self, store: RunStore, run: str) -> None:
         self._store, self._run = store, run or None
-        self._seen: object = None
+        self._last_state: object = None
 
     def changed(self) -> bool:
         """Return whether the run has changed, or a run came, went, or has another status; true for the first call.
@@ -119,5 +119,5 @@ class RunsChanges:
             RunRecordError: The run does not exist any more, or the store cannot be read.
         """
         state = self._store.state(self._run)
-        has_changed, self._seen = state != self._seen, state
+        has_changed, self._last_state = state != self._last_state, state
         return has_changed

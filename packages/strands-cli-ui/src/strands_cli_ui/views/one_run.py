@@ -65,7 +65,7 @@ def _page(ui: Ui, request: Any) -> RunPage:
             with runs.open(run) as opened:
                 return run_page_of(opened, most_whole=0)
 
-        page: RunPage = ui.known.get(run, runs.state(run), read)
+        page: RunPage = ui.known_pages.get(run, runs.state(run), read)
         return page
 
 

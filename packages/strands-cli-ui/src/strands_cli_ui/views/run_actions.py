@@ -25,7 +25,7 @@ SOON_S = 1.0
 def answer(ui: Ui, request: Any) -> Response:
     """Store an answer, and let the run continue when no question is left."""
     fields = {name: values[-1] for name, values in form_of(request).items()}
-    run, key = _found(ui, request), fields.get("key", "")
+    run, key = _run_id(ui, request), fields.get("key", "")
     if "\0" in key:  # a command line cannot have it
         raise UsageError("no question has this key", fix="load the page again")
     if fields.get("do") in ("redo", "skip"):
@@ -49,7 +49,7 @@ def answer(ui: Ui, request: Any) -> Response:
 
 def resume(ui: Ui, request: Any) -> Response:
     """Continue a run."""
-    run = _found(ui, request)
+    run = _run_id(ui, request)
     with ui.opened() as runs:
         command = runs.get(run).command
     words = _words(ui, f"{command} resume", run) if command is not None else _words(ui, "resume", run, "--detach")
@@ -58,7 +58,7 @@ def resume(ui: Ui, request: Any) -> Response:
 
 def cancel(ui: Ui, request: Any) -> Response:
     """End a run for good."""
-    run = _found(ui, request)
+    run = _run_id(ui, request)
     with ui.opened() as runs:
         command = runs.get(run).command or "runs"
     child = ui.children.start(_words(ui, f"{command} cancel", run))
@@ -83,7 +83,7 @@ def _words(ui: Ui, verb: str, run: str, *flags: str, key: str | None = None) -> 
     return [*verb.split(), *flags, *store_words(ui.place), "--", *names]
 
 
-def _found(ui: Ui, request: Any) -> str:
+def _run_id(ui: Ui, request: Any) -> str:
     with ui.opened() as runs:
         return runs.find(request.path_params["run"])
 

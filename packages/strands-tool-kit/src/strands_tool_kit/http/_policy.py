@@ -103,7 +103,7 @@ class Policy:
         if any(rule.matches(host, port) for rule in self.deny_hosts):
             raise ToolError("denied", f"{shown} is in deny_hosts", reason="host", url=shown, fix=_REMOVE)
         if self.allow_hosts is not None and not any(rule.matches(host, port) for rule in self.allow_hosts):
-            config = {"allow_hosts": [_place(host, port)]}
+            config = {"allow_hosts": [_host_and_port(host, port)]}
             raise ToolError("denied", f"{shown} is not in allow_hosts", reason="host", url=shown, config=config)
         if (address := parse_address(host)) is not None:
             self.require_address(address, port)
@@ -127,11 +127,13 @@ class Policy:
                 inside = "" if meaning == address else f" (inside {address})"
                 problem = f"{meaning}{inside} is not a public address ({kind})"
                 opens = not index and kind not in NEVER
-                config: dict[str, Any] = {"config": {"allow_private": [_place(str(address), port)]}} if opens else {}
+                config: dict[str, Any] = (
+                    {"config": {"allow_private": [_host_and_port(str(address), port)]}} if opens else {}
+                )
                 raise ToolError("denied", problem, reason="address", address=str(address), kind=kind, **config)
 
 
-def _place(host: str, port: int) -> str:
+def _host_and_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

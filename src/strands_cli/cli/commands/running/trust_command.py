@@ -34,7 +34,7 @@ def trust(
 
     trust_record = Trust.of(_planned(spec), whole=True)
     uses_asked, file, own = (
-        trust_record.authority.asked,
+        trust_record.authority.asked_uses,
         trust_record.plan.packaged or trust_record.plan.file,
         python_lines(trust_record),
     )

@@ -40,12 +40,12 @@ class Follower:
     def __init__(self, store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
         self._store, self._run = store, run
         self._full, self._as_json = full, as_json
-        self._seen: dict[str, tuple[Any, ...]] = {}
+        self._printed: dict[str, tuple[Any, ...]] = {}
 
     @property
     def has_looked(self) -> bool:
         """Whether anything was found."""
-        return bool(self._seen)
+        return bool(self._printed)
 
     def look(self) -> bool:
         """Print the news, and return whether the run goes on."""
@@ -67,13 +67,13 @@ class Follower:
                 if branch.effect is None:
                     continue
                 state = (branch.effect.row.status, branch.status, branch.effect.row.attempt)
-                if self._seen.get(branch.key) != state:
-                    self._seen[branch.key] = state
+                if self._printed.get(branch.key) != state:
+                    self._printed[branch.key] = state
                     yield branch
 
     def _lines(self, summary: RunSummary) -> Iterator[str]:
         columns = result_columns()
-        if not self._seen:
+        if not self._printed:
             yield one_line(f"run {summary.run.id}: {summary.run.workflow} ({summary.run.pattern})")
         for branch in sorted(self._new(summary), key=_when):
             line = printable(one_line(_line(branch)))
