@@ -70,7 +70,7 @@ class Readers:
     """The connections of a process on which it reads; each query borrows one."""
 
     def __init__(self, place: StorePlace, target: Target) -> None:
-        self._store, self._target = place, target
+        self._place, self._target = place, target
         self._free = threading.BoundedSemaphore(READERS)
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
@@ -89,7 +89,7 @@ class Readers:
             connection = self._taken()
             while True:
                 was_idle = connection is not None
-                connection = connection or connect(self._store, self._target)
+                connection = connection or connect(self._place, self._target)
                 try:
                     cursor = connection.execute(statement, parameters or None)
                     rows = cursor.fetchall() if cursor.description else []
@@ -97,7 +97,7 @@ class Readers:
                     lost = is_lost(error, connection)
                     connection.close() if lost else self._give_back(connection)
                     if not (lost and was_idle):
-                        raise (cut if lost else unusable)(error, self._store, self._target.schema) from error
+                        raise (cut if lost else unusable)(error, self._place, self._target.schema) from error
                     connection = self._taken()
                 except BaseException:
                     connection.close()

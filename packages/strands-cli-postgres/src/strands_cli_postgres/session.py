@@ -62,7 +62,7 @@ class Session:
     """
 
     def __init__(self, place: StorePlace, target: Target) -> None:
-        self._store, self._target = place, target
+        self._place, self._target = place, target
         self._statement = commit_statement(target.schema)
         self.error: RunRecordError | None = None
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class Session:
             serving = backend_of(self._connection)
             if serving != self._connection.info.backend_pid and not self._target.has_pooler:
                 raise RunRecordError(
-                    f"no run can be worked on in the store {self._store}: a pooler is between, which may give the "
+                    f"no run can be worked on in the store {self._place}: a pooler is between, which may give the "
                     "connection with the locks of the runs to others",
                     fix="name the server itself, or have the pooler keep a connection for the whole session "
                     "(pgbouncer: pool_mode = session) and add pooler=session to the address",
@@ -97,7 +97,7 @@ class Session:
             self._connection.execute(_SET, (list(_SETTINGS), list(_SETTINGS.values())))
             self._connection.execute(f'LISTEN "{stop_channel(self._target.schema)}"')
         except psycopg.Error as error:
-            raise unusable(error, self._store, self._target.schema) from error
+            raise unusable(error, self._place, self._target.schema) from error
         self._connection.prepare_threshold = 5
         self._connection.add_notify_handler(lambda notice: self._hear(notice.payload))
         return serving
@@ -168,7 +168,7 @@ class Session:
         with self._lock:
             if self.error is None and (self._is_closing or self._process != os.getpid()):
                 self.error = RunRecordError(
-                    f"the store {self._store} is not open in this process",
+                    f"the store {self._place} is not open in this process",
                     fix="open it in the process that uses it",
                 )
             if self.error is not None:
@@ -286,12 +286,12 @@ class Session:
         """Return the error for a statement that failed; with the connection, all runs are lost."""
         if isinstance(error, OtherBackend) or is_lost(error, self._connection):
             return self._lose(error)
-        return unusable(error, self._store, self._target.schema)
+        return unusable(error, self._place, self._target.schema)
 
     def _lose(self, error: BaseException) -> RunRecordError:
         """Refuse all present and later writes, and tell the runs that they are not held any more."""
         lost = Unreachable(
-            f"the connection to the store {self._store} is lost, and with it the hold on the runs of this process: "
+            f"the connection to the store {self._place} is lost, and with it the hold on the runs of this process: "
             f"{words_of(error)}",
             fix="when the store can be reached again: strands resume RUN",
         )
