@@ -36,7 +36,7 @@ from strands.models.openai import OpenAIModel
 from bench.measure import collect_as_the_command_does, spread_of
 from strands_cli import app
 from strands_cli.agents import assembly as shared_runs
-from strands_cli.config import load_settings
+from strands_cli.config import read_settings
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.planning.run_request import RunRequest
 
@@ -139,7 +139,7 @@ async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) 
     path = folder / "bench.yaml"
     path.write_text(HEADER % url + STEPS * f'      - {{agent: one, input: "{PROMPT}"}}\n', encoding="utf-8")
     options = RunRequest(runs_dir=folder / "runs", out_dir=folder / "out")
-    settings = load_settings(runs_dir=folder / "runs")
+    settings = read_settings(runs_dir=folder / "runs")
     planned = app.plan(path, options, settings=settings)
 
     async def run_round() -> None:

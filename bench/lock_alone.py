@@ -126,7 +126,7 @@ def lay_out(folder: Path) -> None:
 def write_lock(name: str) -> None:
     """Write the lock of a folder that `lay_out` has filled."""
     from strands_cli.catalog.catalog import discover_catalog
-    from strands_cli.config import load_settings
+    from strands_cli.config import read_settings
     from strands_cli.lock.lock_writer import render_lock
     from strands_cli.planning.machine.installation import without_policy
     from strands_cli.planning.machine.lock_check import lock_of
@@ -134,7 +134,7 @@ def write_lock(name: str) -> None:
 
     folder = Path(name)
     catalog = discover_catalog([str(folder / "site")])
-    plans = plan_folder(folder, without_policy(catalog, load_settings())).plans
+    plans = plan_folder(folder, without_policy(catalog, read_settings())).plans
     (folder / "strands.lock").write_text(render_lock(lock_of(plans, catalog)), encoding="utf-8")
 
 

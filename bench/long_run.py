@@ -26,7 +26,7 @@ from unittest.mock import patch
 from bench.measure import collect_as_the_command_does
 from strands_cli import app
 from strands_cli.agents.agent_runner import SdkAgentRunner
-from strands_cli.config import load_settings
+from strands_cli.config import read_settings
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
@@ -89,7 +89,7 @@ def plan_in(runs_dir: Path, steps: int) -> Plan:
     """Plan a run of so many steps."""
     path = runs_dir.parent / "long.yaml"
     path.write_text(WORKFLOW.format(rounds=steps // 2), encoding="utf-8")
-    return app.plan(path, RunRequest(runs_dir=runs_dir), settings=load_settings(runs_dir=runs_dir))
+    return app.plan(path, RunRequest(runs_dir=runs_dir), settings=read_settings(runs_dir=runs_dir))
 
 
 def make(runs_dir: Path, steps: int = STEPS) -> Path:

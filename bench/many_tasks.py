@@ -29,7 +29,7 @@ from bench.engine_alone import SYSTEM, FixedModel, NoPerson
 from bench.measure import collect_as_the_command_does
 from strands_cli import app
 from strands_cli.agents import assembly as shared_runs
-from strands_cli.config import load_settings
+from strands_cli.config import read_settings
 from strands_cli.planning.run_request import RunRequest
 
 AT_ONCE = 100
@@ -60,7 +60,7 @@ async def seconds_of(tasks: int, folder: Path) -> float:
     """Return the wall time of a run of so many tasks, with everything imported before."""
     path = folder / f"many-{tasks}.yaml"
     path.write_text(HEADER + "".join(f"      - {{id: t{n}, agent: one, input: w{n}}}\n" for n in range(tasks)), "utf-8")
-    options, settings = RunRequest(runs_dir=folder / "runs", out_dir=folder), load_settings(runs_dir=folder / "runs")
+    options, settings = RunRequest(runs_dir=folder / "runs", out_dir=folder), read_settings(runs_dir=folder / "runs")
     planned = app.plan(path, options, settings=settings)
     gc.collect()  # a run of the command begins without what an earlier one has left
     started = time.perf_counter()

@@ -71,7 +71,7 @@ def place(at: Server, folder: Path) -> Iterator[Place]:
     """Make a store with queues."""
     import psycopg
 
-    from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
+    from strands_cli.engine.stored_runs.opened_store import open_store, opener_of
     from strands_cli.engine.stored_runs.run_owners import run_owner
     from strands_cli.store_place import StorePlace
 
@@ -82,7 +82,7 @@ def place(at: Server, folder: Path) -> Iterator[Place]:
     stored = StorePlace(address=made.address)
     opener, address = opener_of(stored)
     opener.init(stored, address)
-    with contextlib.closing(store_at(stored)) as store:
+    with contextlib.closing(open_store(stored)) as store:
         run_owner("workers").prepare(store)
     yield made
 

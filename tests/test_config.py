@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.config import load_settings, user_data_dir
+from strands_cli.config import read_settings, user_data_dir
 from strands_cli.errors import ExitCode, UsageError
 
 
 def test_an_explicit_place_wins_over_the_environment_and_that_over_the_data_directory(tmp_path: Path) -> None:
     environ = {"STRANDS_RUNS_DIR": "/from/env", "XDG_DATA_HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path)}
-    assert load_settings(environ, runs_dir=tmp_path / "chosen").runs_dir == tmp_path / "chosen"
-    assert load_settings(environ).runs_dir == Path("/from/env").absolute()
-    assert load_settings({**environ, "STRANDS_RUNS_DIR": ""}).runs_dir == user_data_dir(environ) / "runs"
+    assert read_settings(environ, runs_dir=tmp_path / "chosen").runs_dir == tmp_path / "chosen"
+    assert read_settings(environ).runs_dir == Path("/from/env").absolute()
+    assert read_settings({**environ, "STRANDS_RUNS_DIR": ""}).runs_dir == user_data_dir(environ) / "runs"
 
 
 def test_a_relative_place_is_made_absolute_so_that_a_tool_cannot_move_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert load_settings({"STRANDS_RUNS_DIR": "here"}).runs_dir == tmp_path / "here"
+    assert read_settings({"STRANDS_RUNS_DIR": "here"}).runs_dir == tmp_path / "here"
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_without_a_home_the_error_says_what_to_set(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(Path, "home", homeless)
     with pytest.raises(UsageError) as raised:
-        load_settings({})
+        read_settings({})
     assert raised.value.exit_code == ExitCode.USAGE
     assert "STRANDS_RUNS_DIR" in str(raised.value.fix)
-    assert load_settings({"STRANDS_RUNS_DIR": "/runs"}).runs_dir == Path("/runs").absolute()
+    assert read_settings({"STRANDS_RUNS_DIR": "/runs"}).runs_dir == Path("/runs").absolute()
 
 
 def test_the_allowlist_is_read_word_by_word() -> None:
     environ = {"STRANDS_RUNS_DIR": "r", "STRANDS_CUSTOM_TOOL_ALLOWLIST": " a.b:c , ,d.* "}
-    assert load_settings(environ).custom_tools == ("a.b:c", "d.*")
-    assert load_settings({"STRANDS_RUNS_DIR": "r"}).custom_tools == ()
+    assert read_settings(environ).custom_tools == ("a.b:c", "d.*")
+    assert read_settings({"STRANDS_RUNS_DIR": "r"}).custom_tools == ()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_policy_is_where_the_platform_keeps_such_files_and_the_managed_one_canno
     monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
     monkeypatch.setenv("ProgramData", "/elsewhere")
     environ = {"XDG_CONFIG_HOME": "/xdg", "APPDATA": "/roaming", "ProgramData": "/elsewhere", "STRANDS_RUNS_DIR": "r"}
-    found = load_settings(environ)
+    found = read_settings(environ)
     assert (found.managed_policy, found.user_policy) == (Path(managed), Path(user))
 
 
@@ -96,6 +96,6 @@ def test_without_a_home_there_is_no_policy_of_the_user_and_the_managed_one_stays
 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(Path, "home", homeless)
-    found = load_settings({"STRANDS_RUNS_DIR": "r", "XDG_CONFIG_HOME": "relative"})
+    found = read_settings({"STRANDS_RUNS_DIR": "r", "XDG_CONFIG_HOME": "relative"})
     assert found.user_policy is None
     assert found.managed_policy == Path("/etc/strands/policy.yaml")

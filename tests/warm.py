@@ -351,9 +351,9 @@ def _build_models() -> None:
 def _build_commands() -> None:
     """Build the commands with what reads their options, and the table of prices: a tenth of most commands."""
     from scripts.project_commands import project_commands
-    from strands_cli.planning.prices import load_prices
+    from strands_cli.planning.prices import read_prices
 
-    load_prices({})
+    read_prices({})
     waiting: list[Any] = list(project_commands().values())
     while waiting:
         command = waiting.pop()

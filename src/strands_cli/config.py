@@ -40,7 +40,7 @@ class Settings:
     is_chosen: bool = True
 
 
-def load_settings(
+def read_settings(
     environ: Mapping[str, str] | None = None, *, runs_dir: Path | None = None, store: str | None = None
 ) -> Settings:
     """Return the settings; options (`runs_dir`, `store`) take precedence over variables, and these over the default.
@@ -65,7 +65,7 @@ def load_settings(
 
 def settings_without_store() -> Settings:
     """Return the settings of this environment as if no address of a store was in it; policy needs none."""
-    return load_settings({name: value for name, value in os.environ.items() if name != "STRANDS_STORE"})
+    return read_settings({name: value for name, value in os.environ.items() if name != "STRANDS_STORE"})
 
 
 def _chosen_store(environ: Mapping[str, str], runs_dir: Path | None, store: str | None) -> tuple[Path | None, str]:

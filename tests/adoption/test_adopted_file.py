@@ -17,7 +17,7 @@ from strands_cli.catalog.adopted.adopted_file import (
     AdoptedTool,
 )
 from strands_cli.catalog.manifest import MAX_DEPTH
-from strands_cli.config import load_settings
+from strands_cli.config import read_settings
 
 DIGEST = f"sha256:{'0' * 64}"
 DEFINITION = {
@@ -81,7 +81,7 @@ def test_without_a_file_nothing_is_adopted(tmp_path: Path) -> None:
 def test_the_users_file_is_beside_the_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XDG_CONFIG_HOME", "APPDATA", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    path, settings = AdoptedFile.path(), load_settings()
+    path, settings = AdoptedFile.path(), read_settings()
     assert path is not None
     assert settings.user_policy is not None
     assert path == settings.user_policy.with_name("strands-adopted.json")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strands_cli.errors import ExitCode, NotEquipped
 from strands_cli.events import Usage
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.prices import FREE, TABLE, Price, PriceTable, load_prices
+from strands_cli.planning.prices import FREE, TABLE, Price, PriceTable, read_prices
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording
 
@@ -23,7 +23,7 @@ MONEY = "{provider: openai, model_id: MODEL, budgets: {max_cost_usd: 1}}"
 
 
 def test_the_shipped_table_is_whole_dated_and_sourced() -> None:
-    table, document = load_prices({}), json.loads(TABLE.read_text())
+    table, document = read_prices({}), json.loads(TABLE.read_text())
     assert table.date == document["date"]
     assert document["sources"]
     assert all(price.output >= price.input > 0 for price in table.models.values())
@@ -51,7 +51,7 @@ def test_a_cost_that_cannot_be_known_is_unknown_and_not_zero(price: Price, usage
 
 
 def test_a_recording_costs_nothing_and_an_unknown_model_is_unknown() -> None:
-    table = load_prices({})
+    table = read_prices({})
     assert table.price("replay", None) == FREE
     assert FREE.cost(Usage()) == FREE.cost(Usage(5, 5, 5, 5)) == 0.0
     assert table.price("openai", "gpt-4o-minimal") is None
@@ -74,7 +74,7 @@ def own(tmp_path: Path, models: Any) -> dict[str, str]:
 
 
 def test_a_file_of_ones_own_wins_over_the_shipped_one_and_leaves_the_rest(tmp_path: Path) -> None:
-    table = load_prices(own(tmp_path, {"openai/gpt-4o": {"input": 7, "output": 8}}))
+    table = read_prices(own(tmp_path, {"openai/gpt-4o": {"input": 7, "output": 8}}))
     assert table.price("openai", "gpt-4o") == Price(7, 8)
     assert table.price("openai", "gpt-4o-mini") == Price(0.15, 0.6, 0.075)
     assert (table.date, table.file) == ("today", str(tmp_path / "prices.json"))
@@ -116,7 +116,7 @@ def test_a_bad_table_is_reported_with_its_file_and_fails_the_plan_with_18(
 ) -> None:
     environ = own(tmp_path, text)
     with pytest.raises(NotEquipped) as raised:
-        load_prices(environ)
+        read_prices(environ)
     wording(raised.value.message)
     assert "prices.json" in raised.value.message
     plan = chain_of(STEP, environ={"OPENAI_API_KEY": "key-of-tests", **environ})
@@ -128,7 +128,7 @@ def test_a_bad_table_is_reported_with_its_file_and_fails_the_plan_with_18(
 
 def test_a_table_that_is_not_there_is_reported() -> None:
     with pytest.raises(NotEquipped, match="nowhere"):
-        load_prices({"STRANDS_PRICES": "nowhere/prices.json"})
+        read_prices({"STRANDS_PRICES": "nowhere/prices.json"})
 
 
 def test_a_limit_on_money_needs_the_price_of_every_model_in_use() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from strands_cli import app
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.config import load_settings
+from strands_cli.config import read_settings
 from strands_cli.errors import Denied, Finding
 from strands_cli.lock.compare import compare_locks
 from strands_cli.lock.lock_reader import Lock, read_lock
@@ -61,7 +61,7 @@ def site(tmp_path: Path) -> Path:
 
 def locked_now(site: Path) -> Lock:
     catalog = discover_catalog([str(site)])
-    return lock_of(plan_folder(site.parent, without_policy(catalog, load_settings())).plans, catalog)
+    return lock_of(plan_folder(site.parent, without_policy(catalog, read_settings())).plans, catalog)
 
 
 def write_lock(site: Path) -> None:

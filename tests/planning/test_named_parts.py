@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.default_parts import OWNERS, STORES
-from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
+from strands_cli.engine.stored_runs.opened_store import open_store, opener_of
 from strands_cli.engine.stored_runs.run_owners import run_owner
 from strands_cli.errors import Denied, NotEquipped
 from strands_cli.lock.lock_reader import Lock
@@ -70,7 +70,7 @@ def test_a_part_of_one_owner_is_imported(install: Install, tmp_path: Path) -> No
 def test_two_owners_of_one_name_are_refused_with_both_names(install: Install, tmp_path: Path, group: str) -> None:
     install("strands-store-memory", group)
     install("zzz-other", group)
-    open_it = (lambda: store_at(StorePlace(address=ADDRESS))) if group == STORES else lambda: run_owner("memory")
+    open_it = (lambda: open_store(StorePlace(address=ADDRESS))) if group == STORES else lambda: run_owner("memory")
     with pytest.raises(Denied) as refused:
         open_it()
     assert "strands-store-memory and zzz-other claim" in str(refused.value)
@@ -102,7 +102,7 @@ def test_a_denied_distribution_is_not_imported(install: Install, tmp_path: Path,
     install("strands-store-memory")
     (tmp_path / "strands-policy.yaml").write_text(f"version: 1\nrules:\n  {rule}\n", "utf-8")
     with pytest.raises(Denied) as refused:
-        store_at(StorePlace(address=ADDRESS))
+        open_store(StorePlace(address=ADDRESS))
     assert refused.value.findings[0].code == "part-denied"
     assert "the store of addresses `memory:` is of strands-store-memory, which is denied" in str(refused.value)
     assert imported(tmp_path) == []
@@ -134,7 +134,7 @@ def test_a_store_without_the_library_of_its_client_names_the_distribution_to_ins
     methods = "init = check = migrate = print\n    def open(place, address):\n        import no_such_client\n"
     module.write_text(f"class opener:\n    {methods}", "utf-8")
     with pytest.raises(NotEquipped) as refused:
-        store_at(StorePlace(address=ADDRESS))
+        open_store(StorePlace(address=ADDRESS))
     assert "no_such_client" in str(refused.value)
     assert str(refused.value.fix).startswith("pip install --upgrade strands-store-memory")
 

@@ -15,7 +15,7 @@ from strands_cli.planning.resolve.single_tool import find_single_tool, plan_sing
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy.decision import Policy
 from strands_cli.policy.rule import Rule
-from strands_cli.user_files.policy_files import load_policy
+from strands_cli.user_files.policy_files import read_policies
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording
@@ -56,15 +56,15 @@ def plan_with(site: Path, tools: str, *rules: Rule, steps: str = "- {agent: writ
 
 
 def test_without_files_there_is_no_policy_and_nothing_is_read(tmp_path: Path) -> None:
-    assert load_policy(settings(tmp_path), tmp_path) == Policy()
+    assert read_policies(settings(tmp_path), tmp_path) == Policy()
 
 
 def test_files_of_all_levels_are_joined_and_a_given_one_takes_the_projects_place(tmp_path: Path) -> None:
     for name, tool in (("managed", "a"), ("user", "b"), ("strands-policy", "c"), ("other", "d")):
         (tmp_path / f"{name}.yaml").write_text(f"version: 1\nrules: [{{deny: {tool}}}]")
-    rules = load_policy(settings(tmp_path), tmp_path).rules
+    rules = read_policies(settings(tmp_path), tmp_path).rules
     assert [(made.level, made.tools) for made in rules] == [("managed", "a"), ("user", "b"), ("project", "c")]
-    rules = load_policy(settings(tmp_path), tmp_path, tmp_path / "other.yaml").rules
+    rules = read_policies(settings(tmp_path), tmp_path, tmp_path / "other.yaml").rules
     assert [(made.level, made.tools) for made in rules] == [("managed", "a"), ("user", "b"), ("project", "d")]
 
 
@@ -72,7 +72,7 @@ def test_faults_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "managed.yaml").write_text("version: 2")
     (tmp_path / "user.yaml").mkdir()
     with pytest.raises(Denied) as raised:
-        load_policy(settings(tmp_path), tmp_path, tmp_path / "none.yaml")
+        read_policies(settings(tmp_path), tmp_path, tmp_path / "none.yaml")
     files = {Path(str(finding.where.file)).name for finding in raised.value.findings if finding.where}
     assert files == {"managed.yaml", "user.yaml", "none.yaml"}
     assert raised.value.exit_code == ExitCode.DENIED
@@ -81,7 +81,7 @@ def test_faults_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
 def test_a_dead_link_is_a_policy_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "managed.yaml").symlink_to(tmp_path / "gone.yaml")
     with pytest.raises(Denied):
-        load_policy(settings(tmp_path), None)
+        read_policies(settings(tmp_path), None)
 
 
 @pytest.mark.parametrize("level", ["managed", "user", "project"])
@@ -195,4 +195,4 @@ def test_an_option_on_the_command_line_may_have_arguments(site: Path) -> None:
 def test_a_folder_that_cannot_be_entered_may_hold_a_policy(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0)
     with pytest.raises(Denied):
-        load_policy(Settings(tmp_path, (), tmp_path / "closed" / "policy.yaml"), None)
+        read_policies(Settings(tmp_path, (), tmp_path / "closed" / "policy.yaml"), None)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.config import Settings, load_settings
-from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
+from strands_cli.config import Settings, read_settings
+from strands_cli.engine.stored_runs.opened_store import open_store, opener_of
 from strands_cli.errors import InvalidInput, NotEquipped, UsageError
 from strands_cli.planning.run_request import chosen_place, store_place_of
 from strands_cli.store_place import StorePlace, is_address, without_password
@@ -22,7 +22,7 @@ def settings_in(folder: Path, config: str = "", **environ: str) -> Settings:
     (folder / "strands-cli").mkdir(exist_ok=True)
     if config:
         (folder / "strands-cli" / "config.yaml").write_text(config, encoding="utf-8")
-    return load_settings({"XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder), **environ})
+    return read_settings({"XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder), **environ})
 
 
 def test_an_option_is_before_a_variable_and_a_variable_before_the_config_file(tmp_path: Path) -> None:
@@ -31,8 +31,8 @@ def test_an_option_is_before_a_variable_and_a_variable_before_the_config_file(tm
     assert str(store_place_of(settings_in(tmp_path, config))) == ADDRESS
     assert store_place_of(settings_in(tmp_path, STRANDS_RUNS_DIR="/runs")) == StorePlace(Path("/runs"))
     both = {"STRANDS_RUNS_DIR": "/runs", "STRANDS_STORE": ADDRESS}
-    assert load_settings(both, runs_dir=Path("/here")).store == ""
-    assert load_settings(both, store="postgresql://other").store == "postgresql://other"
+    assert read_settings(both, runs_dir=Path("/here")).store == ""
+    assert read_settings(both, store="postgresql://other").store == "postgresql://other"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_an_option_is_before_a_variable_and_a_variable_before_the_config_file(tm
 )
 def test_two_places_and_what_is_not_an_address_are_refused(environ: dict[str, str], options: dict[str, object]) -> None:
     with pytest.raises(UsageError):
-        load_settings(environ, **options)  # type: ignore[arg-type]
+        read_settings(environ, **options)  # type: ignore[arg-type]
 
 
 def test_a_source_of_secrets_that_is_not_installed_is_refused_without_its_word() -> None:
@@ -116,10 +116,10 @@ def test_an_address_is_not_a_path() -> None:
 def test_a_scheme_without_a_plugin_says_what_to_install_or_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("strands_cli.catalog.distributions.scan.scan_installed", Scan)
     with pytest.raises(NotEquipped) as missing:
-        store_at(StorePlace(address=f"postgresql://ann:{HIDDEN}@db/runs"))
+        open_store(StorePlace(address=f"postgresql://ann:{HIDDEN}@db/runs"))
     assert "pip install strands-cli-postgres" in (missing.value.fix or "")
     with pytest.raises(UsageError) as unknown:
-        store_at(StorePlace(address="postgre://db/runs"))
+        open_store(StorePlace(address="postgre://db/runs"))
     assert "postgres" in (unknown.value.fix or "")
     assert HIDDEN not in f"{missing.value} {missing.value.fix}"
 

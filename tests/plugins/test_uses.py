@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.config import load_settings
+from strands_cli.config import read_settings
 from strands_cli.plugins.switching import workflows_naming
 from tests.distributions import make_distribution
 
@@ -52,7 +52,7 @@ def used(tmp_path: Path, **changed: object) -> list[str]:
     folder.mkdir()
     (folder / "flow.recording.yaml").write_text("recording: 1\nsteps: {}\n", encoding="utf-8")
     (folder / "flow.yaml").write_text(yaml.safe_dump({**FLOW, **changed}), encoding="utf-8")
-    settings = load_settings({**os.environ, "XDG_CONFIG_HOME": str(tmp_path)})
+    settings = read_settings({**os.environ, "XDG_CONFIG_HOME": str(tmp_path)})
     found = workflows_naming("strands-cli-uses", folder, discover_catalog(), settings)
     return found[folder / "flow.yaml"].parts if found else []
 

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.publisher_records import PublisherFacts, record_digest, remove_published, write_published
+from strands_cli.catalog.publisher_records import (
+    PublisherFacts,
+    record_digest,
+    remove_publisher_facts,
+    write_publisher_facts,
+)
 from strands_cli.publishers import Publisher
 from tests.cli.strands import Folder
 from tests.lock.kit import edit, install
@@ -48,7 +53,7 @@ def store(folder: Folder, publisher: Publisher) -> None:
     published = PublisherFacts(
         NAME, "1.0", "strands_tool_shout-1.0-py3-none-any.whl", "0" * 64, publisher, "2026-11-23"
     )
-    write_published(digest_in(folder), published, folder.environ)
+    write_publisher_facts(digest_in(folder), published, folder.environ)
 
 
 def rules(folder: Folder, *written: str) -> None:
@@ -70,7 +75,7 @@ def test_listings_show_it(folder: Folder) -> None:
 
 def test_verify_shows_what_was_verified_and_what_was_not(folder: Folder) -> None:
     assert f"published by {ACME}" in folder.strands("plugin", "verify", NAME).out
-    remove_published(digest_in(folder), folder.environ)
+    remove_publisher_facts(digest_in(folder), folder.environ)
     assert "publisher: unverified" in folder.strands("plugin", "verify", NAME).out
     (found,) = folder.strands("plugin", "verify", NAME, "--json").document["distributions"]
     assert found["publisher"]["status"] == "unverified"
@@ -92,7 +97,7 @@ def test_a_rule_on_the_publisher_decides(folder: Folder) -> None:
     store(folder, EVIL)
     denied = folder.strands("run", "flow.yaml")
     assert (denied.code, denied.codes[-1]) == (21, "tool-denied")
-    remove_published(digest_in(folder), folder.environ)
+    remove_publisher_facts(digest_in(folder), folder.environ)
     assert folder.strands("run", "flow.yaml").codes[-1] == "tool-denied"
 
 
@@ -105,7 +110,7 @@ def test_the_lock_notices_another_publisher_and_none(folder: Folder) -> None:
     assert (changed.code, changed.codes[-1]) == (21, "lock-changed")
     assert str(ACME) in changed.err
     assert str(EVIL) in changed.err
-    remove_published(digest_in(folder), folder.environ)
+    remove_publisher_facts(digest_in(folder), folder.environ)
     checked = folder.strands("lock", "--check", "--json")
     assert checked.code == 21
     (difference,) = checked.document["differences"]

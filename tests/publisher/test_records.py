@@ -12,10 +12,10 @@ from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.publisher_records import (
     PublisherFacts,
     publisher_of,
-    read_published,
+    read_publisher_facts,
     record_digest,
-    remove_published,
-    write_published,
+    remove_publisher_facts,
+    write_publisher_facts,
 )
 from strands_cli.publishers import Publisher
 from tests.lock.kit import edit, install, upgrade
@@ -44,7 +44,7 @@ def stored(site: Path, environ: dict[str, str]) -> Path:
     """Return the file with what was verified of the installed distribution."""
     digest = record_digest(NAME, discover_catalog([str(site)]).scan)
     assert digest is not None
-    write_published(digest, published(), environ)
+    write_publisher_facts(digest, published(), environ)
     return next(Path(environ["XDG_DATA_HOME"]).rglob("*.json"))
 
 
@@ -53,7 +53,7 @@ def found(site: Path, environ: dict[str, str]) -> Publisher | None:
 
 
 def test_what_was_verified_is_found_again(site: Path, environ: dict[str, str], stored: Path) -> None:
-    assert read_published(NAME, discover_catalog([str(site)]).scan, environ) == published()
+    assert read_publisher_facts(NAME, discover_catalog([str(site)]).scan, environ) == published()
 
 
 def test_nothing_is_known_of_what_was_not_verified(site: Path, environ: dict[str, str]) -> None:
@@ -71,7 +71,7 @@ def test_a_changed_record_has_no_publisher(site: Path, environ: dict[str, str], 
 
 
 def test_what_is_removed_is_not_found(site: Path, environ: dict[str, str], stored: Path) -> None:
-    remove_published(f"sha256:{stored.stem}", environ)
+    remove_publisher_facts(f"sha256:{stored.stem}", environ)
     assert found(site, environ) is None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.api import ConfigPart, InvalidInput, UsageError
-from strands_cli_index.reading.index_places import IndexLocation, configured_places, parse_place, parse_places
+from strands_cli_index.reading.index_places import IndexLocation, configured_locations, parse_location, parse_locations
 from tests.wordings import Wording
 
 # They make wheels, indexes or keys.
@@ -42,13 +42,13 @@ BAD = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_an_address_ends_with_a_slash(text: str) -> None:
-    assert parse_place(text) == IndexLocation(url=GOOD[text])
+    assert parse_location(text) == IndexLocation(url=GOOD[text])
 
 
 @pytest.mark.parametrize("text", BAD)
 def test_what_is_not_an_index_is_refused_without_its_password(text: str, wording: Wording) -> None:
     with pytest.raises(UsageError) as raised:
-        parse_place(text)
+        parse_location(text)
     wording(raised.value)
     assert "secret-word" not in f"{raised.value} {raised.value.fix}"
 
@@ -56,12 +56,12 @@ def test_what_is_not_an_index_is_refused_without_its_password(text: str, wording
 def test_folders_are_absolute_and_the_same_index_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert parse_places(["site", "./site/", str(tmp_path / "site")]) == (IndexLocation(folder=tmp_path / "site"),)
-    assert parse_place("~/site").folder == tmp_path / "home" / "site"
-    assert parse_place("pip") == IndexLocation()
-    assert parse_place("./pip").folder == tmp_path / "pip"
+    assert parse_locations(["site", "./site/", str(tmp_path / "site")]) == (IndexLocation(folder=tmp_path / "site"),)
+    assert parse_location("~/site").folder == tmp_path / "home" / "site"
+    assert parse_location("pip") == IndexLocation()
+    assert parse_location("./pip").folder == tmp_path / "pip"
     with pytest.raises(UsageError):
-        parse_places(f"site{number}" for number in range(21))
+        parse_locations(f"site{number}" for number in range(21))
 
 
 def written(folder: Path, text: str) -> Path:
@@ -71,12 +71,12 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_indexes_of_the_config_file_are_read_in_their_order(tmp_path: Path) -> None:
-    assert configured_places(None) == configured_places(tmp_path / "config.yaml") == ()
-    assert configured_places(written(tmp_path, "notify: []")) == ()
+    assert configured_locations(None) == configured_locations(tmp_path / "config.yaml") == ()
+    assert configured_locations(written(tmp_path, "notify: []")) == ()
     path = written(tmp_path, "indexes: [../site, https://tools.example.org/x, ../site, pip]")
     url = IndexLocation(url="https://tools.example.org/x/")
-    assert configured_places(path) == (IndexLocation(folder=tmp_path.parent / "site"), url, IndexLocation())
-    assert configured_places(written(tmp_path, "indexes: https://tools.example.org/x")) == (url,)
+    assert configured_locations(path) == (IndexLocation(folder=tmp_path.parent / "site"), url, IndexLocation())
+    assert configured_locations(written(tmp_path, "indexes: https://tools.example.org/x")) == (url,)
 
 
 MISTAKES = {
@@ -92,7 +92,7 @@ MISTAKES = {
 @pytest.mark.parametrize("text", MISTAKES)
 def test_a_mistake_in_the_config_file_is_reported_at_its_place(text: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as raised:
-        configured_places(written(tmp_path, text))
+        configured_locations(written(tmp_path, text))
     assert [finding.where.pointer for finding in raised.value.findings if finding.where] == MISTAKES[text]
     assert {finding.code for finding in raised.value.findings} == {"bad-config"}
     assert "secret-word" not in "".join(map(str, raised.value.findings))
@@ -102,12 +102,12 @@ def test_each_part_of_the_config_file_is_read_by_itself(tmp_path: Path) -> None:
     path = written(tmp_path, "notify: {command: [tell]}\nindexes: [../site]")
     notify = ConfigPart.read("notify", "notifications", path)
     assert notify is not None
-    assert (notify.value, notify.findings, len(configured_places(path))) == ({"command": ["tell"]}, [], 1)
+    assert (notify.value, notify.findings, len(configured_locations(path))) == ({"command": ["tell"]}, [], 1)
 
 
 def test_a_config_file_that_others_can_change_names_no_index(tmp_path: Path) -> None:
     path = written(tmp_path, "indexes: [../site]")
     path.chmod(0o666)
     with pytest.raises(InvalidInput) as raised:
-        configured_places(path)
+        configured_locations(path)
     assert [finding.code for finding in raised.value.findings] == ["unsafe-config-file"]

@@ -22,7 +22,7 @@ from strands_cli.config import use_private_bytecode
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.provider_limits import UNLIMITED, ProviderLimits
 from strands_cli.engine.store_port import RunStore
-from strands_cli.engine.stored_runs.opened_store import store_at
+from strands_cli.engine.stored_runs.opened_store import open_store
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks.manager import Hooks
 from strands_cli.outputs.notes import NotesFile, place_notes
@@ -190,14 +190,14 @@ class SharedRuns:
             self._recordings[key] = recording
         return recording
 
-    def store_at(self, place: StorePlace) -> RunStore:
+    def open_store(self, place: StorePlace) -> RunStore:
         """Return the open store of a place.
 
         Raises:
             RunRecordError: It cannot be opened.
         """
         if place not in self._stores:
-            self._stores[place] = store_at(place)
+            self._stores[place] = open_store(place)
         return self._stores[place]
 
     async def close(self) -> list[str]:

@@ -194,10 +194,10 @@ def open_run(run_id: str, place: StorePlace | None = None, *, hold: bool = True)
         UsageError: The run was cancelled.
     """
     from strands_cli.engine.stored_runs.opened import opened_run
-    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.engine.stored_runs.opened_store import open_store
     from strands_cli.planning.run_request import chosen_place
 
-    with contextlib.closing(store_at(place or chosen_place())) as store:
+    with contextlib.closing(open_store(place or chosen_place())) as store:
         return opened_run(store, store.find(run_id), hold=hold)
 
 
@@ -360,4 +360,4 @@ def _new_journal(
     """Return the function that creates the journal of a run; a rerun has its reused rows, and their origin."""
     from strands_cli.engine.run_facts import create_journal
 
-    return lambda shared: create_journal(shared.store_at(planned.store), planned, request, run_id, reused)
+    return lambda shared: create_journal(shared.open_store(planned.store), planned, request, run_id, reused)

@@ -289,10 +289,10 @@ class Takeover:
     GOES_ON: ClassVar[tuple[RunStatus, ...]] = ("queued", "running", "interrupted")
 
     def __init__(self, folders: Folders, *, policy: Path | None = None, takes_approvals: bool = True) -> None:
-        from strands_cli.config import load_settings
-        from strands_cli.user_files.policy_files import load_policy
+        from strands_cli.config import read_settings
+        from strands_cli.user_files.policy_files import read_policies
 
-        load_policy(load_settings(), None, policy)
+        read_policies(read_settings(), None, policy)
         self.threads = DaemonThreads()
         self._folders = folders
         approvals = {} if takes_approvals else {"yes": False, "allow": ()}

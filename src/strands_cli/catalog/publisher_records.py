@@ -160,11 +160,11 @@ def record_digest_of_wheel(dist_info: str, *, is_mixed: bool = False) -> str | N
 
 def publisher_of(name: str, scan: Scan, environ: Mapping[str, str] | None = None) -> Publisher | None:
     """Return the publisher of an installed distribution that was verified on this machine; None is unknown."""
-    published = read_published(name, scan, environ)
+    published = read_publisher_facts(name, scan, environ)
     return published.publisher if published is not None else None
 
 
-def read_published(name: str, scan: Scan, environ: Mapping[str, str] | None = None) -> PublisherFacts | None:
+def read_publisher_facts(name: str, scan: Scan, environ: Mapping[str, str] | None = None) -> PublisherFacts | None:
     """Return the verified facts of an installed distribution, by the digest of its RECORD; None if there are none."""
     folder = _folder(environ)
     if folder is None or not os.path.isdir(folder):  # most machines: nothing is read for them
@@ -178,7 +178,7 @@ def read_published(name: str, scan: Scan, environ: Mapping[str, str] | None = No
         return None  # an unreadable file counts as absent, and unknown is never safe
 
 
-def write_published(digest: str, published: PublisherFacts, environ: Mapping[str, str] | None = None) -> None:
+def write_publisher_facts(digest: str, published: PublisherFacts, environ: Mapping[str, str] | None = None) -> None:
     """Write the verified facts of a distribution, by the digest of its RECORD.
 
     Raises:
@@ -194,7 +194,7 @@ def write_published(digest: str, published: PublisherFacts, environ: Mapping[str
     write_atomically(folder / _file_name(digest), text.encode(), force=True, mode=0o600)
 
 
-def remove_published(digest: str, environ: Mapping[str, str] | None = None) -> None:
+def remove_publisher_facts(digest: str, environ: Mapping[str, str] | None = None) -> None:
     """Remove the verified facts of a distribution, if there are any.
 
     Raises:

@@ -168,11 +168,11 @@ def _places(records: Iterable[ToolRecord], catalog: Catalog) -> Iterator[str]:
 def _of_rules(folder: Path, policy: Path | None) -> UsedFiles:
     """Return where policy files, adoption files and the lock of a folder may be."""
     from strands_cli.catalog.adopted.adopted_file import AdoptedFile
-    from strands_cli.config import load_settings
+    from strands_cli.config import read_settings
     from strands_cli.lock.lock_reader import lock_file
     from strands_cli.user_files.policy_files import policy_places
 
-    settings = load_settings()
+    settings = read_settings()
     policies = [path for _, path in policy_places(settings, folder, policy)]
     adopted = filter(None, (AdoptedFile.path(), AdoptedFile.path(folder)))
     return UsedFiles([*policies, *adopted, lock_file(folder)])

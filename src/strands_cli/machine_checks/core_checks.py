@@ -8,14 +8,14 @@ from pathlib import Path
 
 from strands_cli.catalog.distributions.scan import search_path
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.config import load_settings, settings_without_store
+from strands_cli.config import read_settings, settings_without_store
 from strands_cli.errors import UsageError
 from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.hook_values import Check, HookContext
 from strands_cli.machine_checks import setup_checks as setup
 from strands_cli.machine_checks.file_modes import check_modes, check_runs
 from strands_cli.machine_checks.setup_checks import check_dependencies, check_program, check_store, check_variables
-from strands_cli.user_files.policy_files import load_policy
+from strands_cli.user_files.policy_files import read_policies
 
 
 class MachineChecks:
@@ -32,11 +32,11 @@ class MachineChecks:
         self._folder = folder
         self._store_faults: list[Check] = []
         try:
-            self._settings = load_settings()
+            self._settings = read_settings()
         except UsageError as error:
             self._settings = settings_without_store()
             self._store_faults = [Check("store", "failed", error.message, error.fix)]
-        self._policy = load_policy(self._settings, folder)
+        self._policy = read_policies(self._settings, folder)
         self._hooks = open_hooks(self._policy.hooks)
         self._context = HookContext(rules=self._policy.rules)
         self._catalog = self._hooks.discover(self._context, folder)

@@ -13,7 +13,7 @@ from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.default_parts import CORE
-from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
+from strands_cli.engine.stored_runs.opened_store import open_store, opener_of
 from strands_cli.engine.stored_runs.run_owners import installed_owners
 from strands_cli.errors import Finding, StrandsCliError, suggest
 from strands_cli.hooks.hook_values import Check, HookContext
@@ -131,7 +131,7 @@ def _check_owners(place: StorePlace) -> Iterator[Check]:
         owners = list(installed_owners())
         if not owners:
             return
-        with closing(store_at(place)) as store:
+        with closing(open_store(place)) as store:
             for name, owner in owners:
                 yield from (Check(name, "ok", line) for line in owner.check(store))
     except StrandsCliError as error:

@@ -267,11 +267,11 @@ def require_admitted(part: Part, policy: Policy | None = None, lock: NamingFolde
         Denied: Policy denies its distribution, or it is not as it was locked.
     """
     from strands_cli.config import settings_without_store
-    from strands_cli.user_files.policy_files import load_policy
+    from strands_cli.user_files.policy_files import read_policies
 
     if part.distribution == CORE:
         return
-    in_force = load_policy(settings_without_store(), Path.cwd()) if policy is None else policy
+    in_force = read_policies(settings_without_store(), Path.cwd()) if policy is None else policy
     _require_allowed(part, in_force)
     _require_locked(part, in_force, lock)
 

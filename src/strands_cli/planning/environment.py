@@ -13,7 +13,7 @@ from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
 from strands_cli.planning.machine.lock_check import python_path_of
 from strands_cli.planning.plan_values import PlannedAgent, PlannedTool, agents_in, with_parts
 from strands_cli.planning.planned_tool import PythonTool
-from strands_cli.planning.prices import VARIABLE, PriceTable, load_prices
+from strands_cli.planning.prices import VARIABLE, PriceTable, read_prices
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.system.protected_names import secret_in
 from strands_cli.workflow.model import WorkflowSpec, template_sites
@@ -177,7 +177,7 @@ PROTECTED_MOUNT = Code(
 def prices_of(environ: Mapping[str, str] | None) -> tuple[PriceTable, list[Finding]]:
     """Return the prices that hold here; faults of the person's own file come as findings."""
     try:
-        return load_prices(environ), []
+        return read_prices(environ), []
     except NotEquipped as error:
         return PriceTable({}, ""), list(error.findings)
 

@@ -178,7 +178,7 @@ def _folder(loaded: LoadedWorkflow) -> Path:
 
 
 def _resolver(spec: WorkflowSpec, loaded: LoadedWorkflow, catalog: Catalog) -> ToolResolver:
-    from strands_cli.config import load_settings
+    from strands_cli.config import read_settings
     from strands_cli.planning.agent_models import planned_agent
     from strands_cli.planning.machine.rules_in_force import rules_of
     from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
@@ -187,7 +187,7 @@ def _resolver(spec: WorkflowSpec, loaded: LoadedWorkflow, catalog: Catalog) -> T
 
     rules = rules_of(spec, RunRequest(), loaded.document, catalog) if spec.security.model_fields_set else ()
     around = Surroundings(_folder(loaded), environ=_ENVIRON, snapshot=loaded.snapshot)
-    context = ResolveContext(spec, loaded.document, catalog, rules, load_settings(), None, around)
+    context = ResolveContext(spec, loaded.document, catalog, rules, read_settings(), None, around)
     return ToolResolver(context, planned_agent, _planned_workflow)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.config import load_settings
+from strands_cli.config import read_settings
 from strands_cli.errors import (
     ArtifactError,
     Code,
@@ -68,7 +68,7 @@ from strands_cli.planning.row_planner import (
 from strands_cli.planning.run_request import RunRequest, store_place_of
 from strands_cli.texts.canonical_json import canonical_json, digest_of
 from strands_cli.texts.phrases import counted
-from strands_cli.user_files.policy_files import load_policy
+from strands_cli.user_files.policy_files import read_policies
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
@@ -322,10 +322,10 @@ def installation_for(
     """
     require_valid(loaded)
     folder, policy = loaded.snapshot.folder or folder_of(loaded.document), None
-    settings = settings or load_settings(runs_dir=request.runs_dir, store=request.store)
+    settings = settings or read_settings(runs_dir=request.runs_dir, store=request.store)
     if loaded.snapshot.packaged:
         # The rules of the caller's folder hold; those of the package can only restrict.
-        policy, folder = load_policy(settings, Path.cwd(), request.policy, folder), Path.cwd()
+        policy, folder = read_policies(settings, Path.cwd(), request.policy, folder), Path.cwd()
     return read_installation(
         request, folder, file=loaded.document.file, policy=policy, catalog=catalog, settings=settings
     )

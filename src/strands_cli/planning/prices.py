@@ -92,7 +92,7 @@ class PriceTable:
         return self._price_by_model[name]
 
 
-def load_prices(environ: Mapping[str, str] | None = None) -> PriceTable:
+def read_prices(environ: Mapping[str, str] | None = None) -> PriceTable:
     """Return the shipped prices, overridden by those of the file that `STRANDS_PRICES` names.
 
     Raises:

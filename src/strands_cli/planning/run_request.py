@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.config import REFERENCES, Settings, load_settings
+from strands_cli.config import REFERENCES, Settings, read_settings
 from strands_cli.errors import UsageError
 from strands_cli.outputs.output_folder import DEFAULT_OUT
 from strands_cli.quick_dataclass import dataclass
@@ -77,7 +77,7 @@ def chosen_place(runs_dir: Path | None = None, store: str | None = None) -> Stor
         UsageError: Both are given, or the store is not an address.
         InvalidInput: The user's config file is not valid.
     """
-    return store_place_of(load_settings(runs_dir=runs_dir, store=store))
+    return store_place_of(read_settings(runs_dir=runs_dir, store=store))
 
 
 def _configured(config: Path | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.resolution import BAD_TOOL_REF, TOOL_BROKEN, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import TOOL_CONFLICT
-from strands_cli.config import load_settings
+from strands_cli.config import read_settings
 from strands_cli.default_parts import FORMATS
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, Where
 from strands_cli.parts.named_parts import names_in
@@ -310,7 +310,7 @@ class PortableFile:
     @staticmethod
     def read(paths: Iterable[Path]) -> dict[Path, PortableFile]:
         """Read YAML and JSON files, and folders with a skill each."""
-        machine = without_policy(discover_catalog(), load_settings())
+        machine = without_policy(discover_catalog(), read_settings())
         return {path: _read(path, machine) for path in paths}
 
     @staticmethod

@@ -15,8 +15,8 @@ from strands_cli.catalog.publisher_records import (
     PublisherFacts,
     record_digest,
     record_digest_of_wheel,
-    remove_published,
-    write_published,
+    remove_publisher_facts,
+    write_publisher_facts,
 )
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.default_parts import HOOKS
@@ -167,9 +167,9 @@ class UnpackedPlugin(own.UnpackedDistribution):
         version = scan_installed().version(self.name) or ""
         try:
             if publisher is None:
-                remove_published(digest)
+                remove_publisher_facts(digest)
             else:
-                write_published(digest, PublisherFacts(self.name, version, file, sha256, publisher, day))
+                write_publisher_facts(digest, PublisherFacts(self.name, version, file, sha256, publisher, day))
         except OSError as error:
             message = f"the publisher cannot be stored: {error.strerror}"
             raise ArtifactError(message, fix="correct the permissions, or set XDG_DATA_HOME") from error

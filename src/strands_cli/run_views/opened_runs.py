@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from strands_cli.engine.journal.journal_rows import without_parts
 from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.engine.stored_runs.opened import stored_redactor
-from strands_cli.engine.stored_runs.opened_store import store_at
+from strands_cli.engine.stored_runs.opened_store import open_store
 from strands_cli.engine.stored_runs.summary import EffectKind, EffectStatus, EffectSummary, RunSummary, summary_of
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
 from strands_cli.events import RunStatus, Usage
@@ -168,7 +168,7 @@ class Runs:
     """
 
     def __init__(self, place: StorePlace) -> None:
-        self.store: RunStore = store_at(place)
+        self.store: RunStore = open_store(place)
         # A store may look through all its runs for the meaning of a name.
         self._run_ids: set[str] = set()
 

@@ -21,7 +21,7 @@ UNNAMED_POLICY = Code(
 )
 
 
-def load_policy(
+def read_policies(
     settings: Settings, folder: Path | None, named: Path | None = None, package: Path | None = None
 ) -> Policy:
     """Read every policy file there is; where there is none, only its place is looked at.

@@ -24,8 +24,8 @@ from strands_cli.api import (
 )
 from strands_cli_index.foreign_text import one_line
 from strands_cli_index.reading.index_copies import read_part
-from strands_cli_index.reading.index_places import IndexLocation, configured_places, parse_places
-from strands_cli_index.reading.releases import require_places
+from strands_cli_index.reading.index_places import IndexLocation, configured_locations, parse_locations
+from strands_cli_index.reading.releases import require_locations
 from strands_cli_index.reading.search_file import GROUPS, SearchLine, find_lines
 from strands_cli_index.reading.site_files import SEARCHED
 from strands_cli_index.wheel_facts import folder_of, names_in, normalise
@@ -62,8 +62,8 @@ def search(
     Example: strands plugin search weather --index https://tools.example.org/strands/
     """
     words, indexes = words or [], index or []
-    places = parse_places(indexes) if indexes else configured_places()
-    require_places(places if indexes else ())
+    places = parse_locations(indexes) if indexes else configured_locations()
+    require_locations(places if indexes else ())
     installed = discover_catalog()
     plugins: list[dict[str, Any]] = []
     findings: list[Finding] = []

@@ -30,7 +30,7 @@ _UNREADABLE = "files that could not be read"
 _UNREAD_DIRECTORIES = "directories that could not be read"
 
 
-def look_up(
+def search_files(
     values: dict[str, Any], pattern: str, context: CallContext, *, is_regex: bool, context_lines: int = 0
 ) -> tuple[str, dict[str, Any]]:
     """Search the place of one call for a text or a pattern.
@@ -51,7 +51,7 @@ def look_up(
             pattern, is_regex=is_regex, ignore_case=values["ignore_case"], require_time=context.require_time
         ) as matcher,
     ):
-        is_tree = search_place(target, matcher, hits, context_lines)
+        is_tree = search_location(target, matcher, hits, context_lines)
     return text_of(hits, is_tree=is_tree), {
         "path": target.shown,
         "matches": hits.matches,
@@ -61,7 +61,7 @@ def look_up(
     }
 
 
-def search_place(target: WorkspacePath, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
+def search_location(target: WorkspacePath, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
     """Search a file or a directory, and return whether it is a directory.
 
     Raises:

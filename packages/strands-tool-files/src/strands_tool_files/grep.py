@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_tool_files._lookup import look_up
+from strands_tool_files._lookup import search_files
 from strands_tool_files._spec import IGNORE_CASE, MATCHES, MAX_MATCHES, path, reads_files
 from strands_tool_kit import CallContext, answer, read_input
 from strands_tool_kit.spec import hints, inputs, integer, string
@@ -47,6 +47,6 @@ def grep(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     def work() -> tuple[str, dict[str, Any]]:
         values = read_input(tool, TOOL_SPEC)
-        return look_up(values, values["pattern"], context, is_regex=True, context_lines=values["context_lines"])
+        return search_files(values, values["pattern"], context, is_regex=True, context_lines=values["context_lines"])
 
     return answer(tool, work)

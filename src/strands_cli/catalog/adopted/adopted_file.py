@@ -29,7 +29,7 @@ from strands_cli.catalog.manifest import (
     read_document,
     type_of,
 )
-from strands_cli.config import ADOPTED_FILE, load_settings
+from strands_cli.config import ADOPTED_FILE, read_settings
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
 
@@ -197,7 +197,7 @@ class AdoptedFile:
         """Return the path of a folder's file, or of the user's, beside the policy; None without a home directory."""
         if folder is not None:
             return folder / ADOPTED_FILE
-        user_config = load_settings().user_config
+        user_config = read_settings().user_config
         return user_config.with_name(ADOPTED_FILE) if user_config else None
 
     @classmethod

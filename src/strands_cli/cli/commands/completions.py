@@ -208,10 +208,10 @@ def _decisions(journal: Any) -> Iterable[Any]:
 
 
 def _store(typed: Mapping[str, Any]) -> contextlib.AbstractContextManager[RunStore]:
-    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.engine.stored_runs.opened_store import open_store
     from strands_cli.planning.run_request import chosen_place
 
-    return contextlib.closing(store_at(chosen_place(typed.get("runs_dir"), typed.get("store"))))
+    return contextlib.closing(open_store(chosen_place(typed.get("runs_dir"), typed.get("store"))))
 
 
 def _of_tools(field: str) -> Complete:

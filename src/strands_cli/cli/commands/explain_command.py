@@ -154,7 +154,7 @@ def policy_document(
     from strands_cli.planning.policy_explanation import explain_policy
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.tools.calls.call_arguments import as_called
-    from strands_cli.user_files.policy_files import load_policy, policy_places
+    from strands_cli.user_files.policy_files import policy_places, read_policies
     from strands_cli.workflow.packaged_listing import located
 
     installation = read_this_installation()
@@ -165,7 +165,7 @@ def policy_document(
         {"level": level, "file": str(path)} for level, path in policy_places(installation.settings, folder, policy_file)
     ]
     try:
-        policy = load_policy(installation.settings, folder, policy_file)
+        policy = read_policies(installation.settings, folder, policy_file)
     except StrandsCliError as error:
         say_findings(error.findings)
         denied = {"effect": "deny", "rule": error.message}

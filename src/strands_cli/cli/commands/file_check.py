@@ -109,7 +109,7 @@ class FileReport(NamedTuple):
 def check_files(specs: Sequence[str], output: Format = "text") -> int:
     """Check workflow files and folders (`-` is standard input), report the findings, and return the exit code."""
     checked = [report for name in dict.fromkeys(specs) for report in _checked(name)]
-    return report_checked(checked, output)
+    return report_files(checked, output)
 
 
 def _checked(name: str) -> Iterator[FileReport]:
@@ -135,10 +135,10 @@ def check_agent_file(name: str) -> FileReport:
 
 def check_agent_files(files: Sequence[str], output: Format = "text") -> int:
     """Check files with one agent each, report the findings, and return the exit code."""
-    return report_checked([check_agent_file(name) for name in dict.fromkeys(files)], output)
+    return report_files([check_agent_file(name) for name in dict.fromkeys(files)], output)
 
 
-def report_checked(checked: Sequence[FileReport], output: Format) -> int:
+def report_files(checked: Sequence[FileReport], output: Format) -> int:
     """Report the findings of each file and its uses of the machine; return the highest of their exit codes."""
     from strands_cli.cli.output.messages import say, say_findings
     from strands_cli.cli.output.results import print_json, print_result
@@ -217,20 +217,20 @@ def _uses_of(loaded: LoadedWorkflow) -> tuple[Use, ...]:
     if loaded.spec is None or not may_use(loaded.spec):
         return ()
     from strands_cli.catalog.catalog import discover_catalog
-    from strands_cli.config import load_settings
+    from strands_cli.config import read_settings
     from strands_cli.planning.data_flow.planned_authority import authority_of
     from strands_cli.planning.machine.installation import without_policy
     from strands_cli.planning.plan_builder import build_plan
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.user_files.policy_files import load_policy
+    from strands_cli.user_files.policy_files import read_policies
     from strands_cli.yaml_files.document_reader import folder_of
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
     # Installed distributions matter to a workflow with tools.
     installed = discover_catalog(None if _may_have_tools(loaded.spec) else (), project=folder)
-    machine = without_policy(installed, load_settings())
+    machine = without_policy(installed, read_settings())
     with contextlib.suppress(Denied):  # a mistake in a policy file is none of the workflow
-        machine = dataclasses.replace(machine, policy=load_policy(machine.settings, folder))
+        machine = dataclasses.replace(machine, policy=read_policies(machine.settings, folder))
     request = RunRequest(as_written=True)  # nothing is used because of a text, so that no template is rendered
     return authority_of(build_plan(loaded, machine, request)).uses
 

@@ -75,12 +75,12 @@ class EndNotice:
         """Send the messages about a run, and return a line for each that was not sent."""
         if self._hooks is None:
             return []
-        from strands_cli.engine.stored_runs.opened_store import store_at
+        from strands_cli.engine.stored_runs.opened_store import open_store
 
         lines: list[str] = []
         try:
             with (
-                contextlib.closing(store_at(place)) as store,
+                contextlib.closing(open_store(place)) as store,
                 contextlib.closing(store.open(run_id, hold=False)) as journal,
             ):
                 self._call(replace(self._hooks, tell=lines.append), journal)
@@ -141,18 +141,18 @@ def _after_time(questions: Sequence[Mapping[str, Any]], run_id: str, place: Stor
 
 @contextlib.contextmanager
 def _opened(place: StorePlace, run_id: str) -> Iterator[StoredJournal]:
-    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.engine.stored_runs.opened_store import open_store
 
-    with contextlib.closing(store_at(place)) as store, contextlib.closing(store.open(run_id, hold=False)) as journal:
+    with contextlib.closing(open_store(place)) as store, contextlib.closing(store.open(run_id, hold=False)) as journal:
         yield journal
 
 
 def is_stored(run_id: str, place: StorePlace) -> bool:
     """Return whether a run can be continued because its journal has its start."""
-    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.engine.stored_runs.opened_store import open_store
 
     try:
-        with contextlib.closing(store_at(place)) as store:
+        with contextlib.closing(open_store(place)) as store:
             return store.read(run_id).id == run_id
     except StrandsCliError:
         return False

@@ -40,9 +40,9 @@ class StoreOptions:
             UsageError: The options do not name a store.
             RunRecordError: The store cannot be reached or used.
         """
-        from strands_cli.engine.stored_runs.opened_store import store_at
+        from strands_cli.engine.stored_runs.opened_store import open_store
 
-        with closing(store_at(self.place)) as store:
+        with closing(open_store(self.place)) as store:
             yield store
 
 

@@ -61,12 +61,12 @@ def _of_config() -> tuple[SwitchedOn, ...]:
 
 
 def _policy() -> tuple[Policy, tuple[Any, ...]]:
-    from strands_cli.config import load_settings
+    from strands_cli.config import read_settings
     from strands_cli.policy.decision import Policy
-    from strands_cli.user_files.policy_files import load_policy
+    from strands_cli.user_files.policy_files import read_policies
 
     try:
-        return load_policy(load_settings(), Path.cwd()), ()
+        return read_policies(read_settings(), Path.cwd()), ()
     except StrandsCliError as error:  # a list is not a run: it reports the error and continues
         return Policy(), error.findings
 

@@ -59,16 +59,16 @@ def switch_on_hooks(document: dict[str, Any], enable: bool | None, *, yes: bool)
         return
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.catalog.distributions.entry_points import normalise
-    from strands_cli.config import load_settings
+    from strands_cli.config import read_settings
     from strands_cli.plugins.switching import enable_hooks, is_switched_on
     from strands_cli.plugins.unpacked_plugin import require_allowed
-    from strands_cli.user_files.policy_files import load_policy
+    from strands_cli.user_files.policy_files import read_policies
 
     name, files = normalise(document["distribution"]), hook_files()
     document["hooks_on"] = is_switched_on(name, files)
     if document["hooks_on"] or not _agrees(name, enable, yes=yes):
         return
-    require_allowed(name, load_policy(load_settings(), Path.cwd()).rules)
+    require_allowed(name, read_policies(read_settings(), Path.cwd()).rules)
     done = enable_hooks(name, files, discover_catalog(), may_allow=False)
     document["hooks_on"] = True
     say(f"the hooks of {done.name} are on, in {done.file} (off: strands plugin disable {done.name})")
@@ -125,10 +125,10 @@ class PluginInstaller:
 
     @cached_property
     def _policy(self) -> Policy:
-        from strands_cli.config import load_settings
-        from strands_cli.user_files.policy_files import load_policy
+        from strands_cli.config import read_settings
+        from strands_cli.user_files.policy_files import read_policies
 
-        return load_policy(load_settings(), Path.cwd())
+        return read_policies(read_settings(), Path.cwd())
 
     @cached_property
     def _hooks(self) -> Hooks:
@@ -372,7 +372,7 @@ def _uninstall(name: str, document: dict[str, Any], *, yes: bool) -> None:
     """Uninstall a plugin, and note the result in `document`."""
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.catalog.distributions.entry_points import normalise
-    from strands_cli.config import load_settings
+    from strands_cli.config import read_settings
     from strands_cli.plugins.switching import workflows_naming
     from strands_cli.plugins.verify import list_plugins
 
@@ -389,7 +389,7 @@ def _uninstall(name: str, document: dict[str, Any], *, yes: bool) -> None:
     document |= {"distribution": plain, "version": entry.version, "tools": entry.tool_count}
     has = [counted(entry.tool_count, "tool")] if entry.tool_count or not entry.parts else []
     say(f"{plain} {entry.version or '?'}: {', '.join([*has, *dict.fromkeys(part.adds for part in entry.parts)])}")
-    for path, (tools, parts) in workflows_naming(plain, Path.cwd(), catalog, load_settings()).items():
+    for path, (tools, parts) in workflows_naming(plain, Path.cwd(), catalog, read_settings()).items():
         document["used_by"].append({"file": str(path), "tools": tools, "parts": parts})
         say(f"warning: {path.name} uses {', '.join([*tools, *parts])} and will not run without it")
     installer.confirm(f"uninstall {plain} with {kind}?")
@@ -448,15 +448,15 @@ def hook_files() -> HookFiles:
     Raises:
         UsageError: There is no home for a file of the user.
     """
-    from strands_cli.config import load_settings
+    from strands_cli.config import read_settings
     from strands_cli.plugins.switching import HookFiles
-    from strands_cli.user_files.policy_files import load_policy
+    from strands_cli.user_files.policy_files import read_policies
 
-    settings = load_settings()
+    settings = read_settings()
     if settings.user_policy is None:
         raise UsageError("there is no home directory for your policy file", fix="set HOME or XDG_CONFIG_HOME")
-    managed = load_policy(replace(settings, user_policy=None), None)
-    return HookFiles(managed, load_policy(replace(settings, managed_policy=None), None), settings.user_policy)
+    managed = read_policies(replace(settings, user_policy=None), None)
+    return HookFiles(managed, read_policies(replace(settings, managed_policy=None), None), settings.user_policy)
 
 
 def _report(done: SwitchChange, *, as_json: bool) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from strands_cli.store_place import StorePlace
 
 
-def store_at(place: StorePlace) -> RunStore:
+def open_store(place: StorePlace) -> RunStore:
     """Return the store of a place; a directory need not exist.
 
     Raises:

@@ -124,7 +124,7 @@ def _among(key: str, cut_off: list[str]) -> str | None:
 
 async def redo_call(journal: Journal, call: Row) -> None:
     """Record that a call is made again when the run is resumed."""
-    store_worked(journal)
+    store_worked_time(journal)
     detail = {**_facts(call), "error": "cut off; a person decided to do it again"}
     if LOST in call.detail:
         detail |= {
@@ -136,7 +136,7 @@ async def redo_call(journal: Journal, call: Row) -> None:
 
 async def skip_call(journal: Journal, clock: Clock, call: Row, result: Any) -> None:
     """Record the result of a call: a whole tool result, a text, or JSON."""
-    store_worked(journal)
+    store_worked_time(journal)
     whole = isinstance(result, dict) and result.get("status") in ("success", "error") and _is_content(result)
     block = {"text": result} if isinstance(result, str) else {"json": result}
     output = (
@@ -159,7 +159,7 @@ def _is_content(result: dict[str, Any]) -> bool:
 def give_up(journal: Journal, clock: Clock, calls: Iterable[Row]) -> str:
     """Record that the run has failed with these interrupted calls; return the reason."""
     reason = f"a person gave up on {', '.join(call.key for call in calls)}"
-    store_worked(journal)
+    store_worked_time(journal)
     journal.put(status="failed", reason=reason, ended_at=clock.now())
     return reason
 
@@ -184,7 +184,7 @@ async def decide_calls(journal: Journal, clock: Clock, decisions: Mapping[str, t
     return [tool_of(call.key) for call in calls]
 
 
-def store_worked(journal: Journal) -> None:
+def store_worked_time(journal: Journal) -> None:
     """Store how long a killed process worked, before a new row makes the time until now look like work."""
     journal.put(worked_s=worked_before(journal), session_started_at=None)
 
@@ -369,7 +369,7 @@ async def give_answer(
 
     `typed` is the yes of a person at a terminal to this answer, which may be for further calls too.
     """
-    store_worked(journal)
+    store_worked_time(journal)
     answer = dataclasses.replace(typed or Answer("answered"), text=text, reason=reason)
     output = answer.stored()
     await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))

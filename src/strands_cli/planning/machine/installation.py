@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.config import Settings, load_settings
+from strands_cli.config import Settings, read_settings
 from strands_cli.errors import Finding
 from strands_cli.hooks.hook_values import HookContext
 from strands_cli.planning.planned_tool import request_of
@@ -19,7 +19,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy.decision import Policy, decide
 from strands_cli.policy.rule import Rule
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.user_files.policy_files import load_policy
+from strands_cli.user_files.policy_files import read_policies
 
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks
@@ -86,8 +86,8 @@ class Installation:
         """
         from strands_cli.planning.machine.plan_hooks import hooks_in_force
 
-        settings = load_settings(runs_dir=request.runs_dir, store=request.store)
-        policy = policy if policy is not None else load_policy(settings, None, request.policy)
+        settings = read_settings(runs_dir=request.runs_dir, store=request.store)
+        policy = policy if policy is not None else read_policies(settings, None, request.policy)
         hooks = hooks_in_force(policy, request, None)
         return cls(_tools(hooks, HookContext(None, policy.rules), project), settings, policy, hooks, os.environ)
 
@@ -146,8 +146,8 @@ def read_installation(
     from strands_cli.planning.machine.plan_hooks import hooks_in_force
 
     request = request or RunRequest()
-    settings = settings or load_settings(runs_dir=request.runs_dir, store=request.store)
-    policy = policy if policy is not None else load_policy(settings, folder, request.policy)
+    settings = settings or read_settings(runs_dir=request.runs_dir, store=request.store)
+    policy = policy if policy is not None else read_policies(settings, folder, request.policy)
     hooks = hooks_in_force(policy, request, folder)
     if catalog is None:
         catalog = _tools(hooks, HookContext(file, policy.rules), folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strands_cli.api import Code, Denied, Finding, PluginInstaller, Where
 from strands_cli_index.installing.download import DownloadedDistribution, fetch, unpack_wheel
-from strands_cli_index.reading.index_places import IndexLocation, configured_places, parse_places
+from strands_cli_index.reading.index_places import IndexLocation, configured_locations, parse_locations
 from strands_cli_index.reading.releases import IndexedFile, Release, choose_file, find_release
 from strands_cli_index.reading.site_files import MAX_BYTES, WHEELS
 from strands_cli_index.reading.web_server import unreachable
@@ -38,7 +38,7 @@ def release_for(installer: PluginInstaller, indexes: Sequence[str]) -> Release |
     target = installer.target
     if target.name is None:
         return None
-    places = parse_places(indexes) if indexes else configured_places()
+    places = parse_locations(indexes) if indexes else configured_locations()
     return find_release(target.name, target.specifier, places) if places else None
 
 

@@ -30,7 +30,7 @@ class IndexLocation:
         return self.url or (str(self.folder) if self.folder else PIP)
 
 
-def parse_place(text: str, base: Path | None = None) -> IndexLocation:
+def parse_location(text: str, base: Path | None = None) -> IndexLocation:
     """Return the index that a text names.
 
     Args:
@@ -49,19 +49,19 @@ def parse_place(text: str, base: Path | None = None) -> IndexLocation:
     return IndexLocation(folder=Path(os.path.normpath((base or Path.cwd()) / folder)))
 
 
-def parse_places(texts: Iterable[str]) -> tuple[IndexLocation, ...]:
+def parse_locations(texts: Iterable[str]) -> tuple[IndexLocation, ...]:
     """Return the indexes that texts name, each once.
 
     Raises:
         UsageError: One of them is not an index, or there are more than `MAX_PLACES`.
     """
-    places = tuple(dict.fromkeys(parse_place(text) for text in texts))
+    places = tuple(dict.fromkeys(parse_location(text) for text in texts))
     if len(places) > MAX_PLACES:
         raise UsageError(f"there are {len(places)} indexes; at most {MAX_PLACES} are read", fix="name fewer")
     return places
 
 
-def configured_places(config: Path | None = None) -> tuple[IndexLocation, ...]:
+def configured_locations(config: Path | None = None) -> tuple[IndexLocation, ...]:
     """Return the indexes of a config file, by default that of this user, in its order; none without a file.
 
     Raises:
@@ -79,7 +79,7 @@ def configured_places(config: Path | None = None) -> tuple[IndexLocation, ...]:
             message, fix = fault or (f"at most {MAX_PLACES} are read", "remove some")
             part.report(pointer, f"{_shown(text)} is not an index: {message}", fix)
         else:
-            places.append(parse_place(text, part.folder))
+            places.append(parse_location(text, part.folder))
     part.require_valid()
     return tuple(dict.fromkeys(places))
 

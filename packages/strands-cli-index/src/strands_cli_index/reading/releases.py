@@ -269,7 +269,7 @@ def choose_file(release: Release) -> IndexedFile:
     return min(fitting)[2]
 
 
-def require_places(places: Sequence[IndexLocation]) -> None:
+def require_locations(places: Sequence[IndexLocation]) -> None:
     """Refuse `pip` where indexes are searched, since its index has no manifests.
 
     Raises:

@@ -241,7 +241,7 @@ def run_on_terminal(
             result = end_of(lambda: go(human, emit, begins.run_id), view)
             return CompletedRun(result, is_shown=answer.has_shown(result.response), warnings=tuple(emit.warnings))
         except StrandsCliError as error:
-            document |= explain_stop(error, answer.end(), planned.store, begins.run_id, is_resumed=not is_new)
+            document |= say_how_it_continues(error, answer.end(), planned.store, begins.run_id, is_resumed=not is_new)
             raise
         finally:
             document |= {"run": view.run_id or document["run"], "status": view.ended or "failed"}
@@ -323,7 +323,7 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
         say(one_line(f"trace {request.out_dir / path.name}"))
 
 
-def explain_stop(
+def say_how_it_continues(
     error: StrandsCliError, view: View, place: StorePlace, begun: str, *, is_resumed: bool
 ) -> dict[str, Any]:
     """Say where the journal of an unfinished run is and how the run continues; return its open questions."""

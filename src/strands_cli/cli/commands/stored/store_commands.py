@@ -66,14 +66,14 @@ def _print(
 
 def _lines_of_owners(place: StorePlace, *, looks: bool) -> list[str]:
     """Do the same for the tables of the owners of runs that are installed, such as workers."""
-    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.engine.stored_runs.opened_store import open_store
     from strands_cli.engine.stored_runs.run_owners import installed_owners
 
     owners = list(installed_owners())
     if not owners:
         return []
     lines: list[str] = []
-    with closing(store_at(place)) as store:
+    with closing(open_store(place)) as store:
         for name, owner in owners:
             try:
                 lines += owner.check(store) if looks else owner.prepare(store)
@@ -85,9 +85,9 @@ def _lines_of_owners(place: StorePlace, *, looks: bool) -> list[str]:
 
 
 def _directory_facts(place: StorePlace) -> list[str]:
-    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.engine.stored_runs.opened_store import open_store
 
-    with closing(store_at(place)) as opened:
+    with closing(open_store(place)) as opened:
         runs, problems = opened.runs()
     unread = [f"{counted(len(problems), 'journal')} that cannot be read: strands runs list"] if problems else []
     return [f"directory: {place}, {counted(len(runs), 'run')}", *unread]
