@@ -148,7 +148,7 @@ def lock_package(
     Args:
         folders: Those that it declares.
         required: The names of the distributions to pin with it.
-        known: Its entry in a lock. With the same files its documents are taken over: their digests are the same.
+        locked: Its entry in a lock. With the same files its documents are taken over: their digests are the same.
     """
     folders = tuple(folders)
     now = lock_modules(name, {folder.package for folder in folders}, scan, required)

@@ -161,7 +161,7 @@ def part_named(group: str, name: str, scan: Scan | None = None) -> Part | None:
     A name of the core is the core's, whatever else is installed; one that no entry point of it has is None too.
 
     Args:
-        seen: The scan of installed distributions, where there is one.
+        scan: The scan of installed distributions, where there is one.
 
     Raises:
         Denied: Two distributions claim it, or one other than its owner.

@@ -99,10 +99,10 @@ NO_CLAIMS = Claims({}, {})
 
 
 def tightened(declared: Claims, claimed: Claims) -> Claims:
-    """Return the known claims with those untrusted claims that make decisions stricter.
+    """Return the declared claims with those untrusted claims that make decisions stricter.
 
     Args:
-        known: Claims from a trusted source.
+        declared: Claims from a trusted source.
         claimed: Claims from an untrusted source: an MCP server, or code known only after loading.
 
     Returns:

@@ -90,7 +90,6 @@ class RunChanges:
         facts: The texts of facts, by name.
         outputs: The texts of large outputs, by digest.
         listed: The columns that a list of runs has, where they have changed.
-        size: How many characters all of it has.
     """
 
     fence: int

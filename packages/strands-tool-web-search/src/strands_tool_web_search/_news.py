@@ -43,7 +43,7 @@ async def search_news(
     Args:
         config: The configuration of the tool.
         fields: The question as the service has it: `q`, `kl`, `kp` and `df`.
-        wanted: The greatest number of results.
+        count: The greatest number of results.
         context: The values of the host.
 
     Returns:

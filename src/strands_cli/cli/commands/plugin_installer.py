@@ -92,14 +92,14 @@ class PluginInstaller:
     """Installs one distribution into this environment for a person.
 
     Args:
-        what: NAME, NAME==1.2, a wheel, an archive, or a project folder.
+        target_text: NAME, NAME==1.2, a wheel, an archive, or a project folder.
         yes: Whether no question is asked.
 
     Attributes:
         target: The distribution by its name, with `extras` and `specifier`, or by its `path`.
 
     Raises:
-        UsageError: `what` is none of these.
+        UsageError: `target_text` is none of these.
     """
 
     def __init__(self, target_text: str, *, yes: bool = False) -> None:

@@ -140,7 +140,7 @@ def read_provider_limits(
 
     Args:
         texts: The texts; a provider may have one of each kind.
-        known: The names of the providers that the runs ask.
+        model_names: The names of the providers that the runs ask.
         option: The option with the texts, for messages.
 
     Raises:

@@ -27,7 +27,7 @@ def named_run(name: str, run_ids: Collection[str], place: StorePlace, newest: Ca
     """Return the id that a name means: an id, the start of one, or `last`.
 
     Args:
-        known: The ids of all runs of the store.
+        run_ids: The ids of all runs of the store.
         newest: Returns the id of the newest run, in an empty list if there is none.
 
     Raises:

@@ -144,7 +144,7 @@ def run_owner(name: str, user: str | None = None) -> RunOwner:
 
     Args:
         name: Its name.
-        wanted: The option that needs it, where no run does, for the message.
+        user: The option that needs it, where no run does, for the message.
 
     Raises:
         NotEquipped: It is not installed, or cannot be imported.

@@ -78,7 +78,7 @@ def descriptions(text: str, kind: str) -> dict[str, str]:
 
     Args:
         text: A sentence.
-        what: The content of the distribution, for its metadata: `a tool for Strands agents`.
+        kind: The content of the distribution, for its metadata: `a tool for Strands agents`.
 
     Raises:
         UsageError: It is not a plain sentence.

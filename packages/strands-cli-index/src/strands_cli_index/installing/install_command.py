@@ -92,7 +92,7 @@ class Installation:
     """One installation: a person's request, and the results.
 
     Args:
-        what: NAME, NAME==1.2, a wheel, an archive, or a project folder.
+        target_text: NAME, NAME==1.2, a wheel, an archive, or a project folder.
         indexes: Plugin indexes to look in.
         force: Whether a distribution without tools and hooks is accepted.
 

@@ -35,7 +35,7 @@ WAIT_S = 60.0
 
 
 class Follower:
-    """Prints the news of a run; `seen` has the printed part of each effect, by its key."""
+    """Prints the news of a run; it keeps the printed part of each effect, by its key."""
 
     def __init__(self, store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
         self._store, self._run = store, run
