@@ -124,7 +124,7 @@ def leading_nodes(nodes: Iterable[str], leading: int) -> list[str]:
 
 
 def cycles(followers: Followers) -> Iterator[list[str]]:
-    """Yield cycles, each from the first reached one of its nodes."""
+    """Yield cycles, each from its first reached node."""
     done: set[str] = set()
     for root in followers:
         path: dict[str, int] = {}

@@ -214,7 +214,7 @@ def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[OutgoingData]:
 
 
 def _usable(plan: Plan) -> Iterator[PlannedTool]:
-    """Yield every allowed tool, parts included, but for composed ones."""
+    """Yield every tool that policy does not deny, parts included, but for composed ones."""
     for tool in with_parts(plan.called()):
         if tool.decision.effect != "deny" and not tool.is_composed:
             yield tool

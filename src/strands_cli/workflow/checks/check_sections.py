@@ -188,7 +188,7 @@ _OF_COMPOSITES = ("steps", "last_response")
 
 
 def check_tools(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
-    """Report ids that occur twice, MCP servers without an address, and invalid schemas of composite tools."""
+    """Report ids that occur twice, and faults of MCP servers, of executors and of composite tools' schemas."""
     tools = spec.tools
     for section, entries in (
         ("mcp", tools.mcp),
