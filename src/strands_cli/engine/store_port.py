@@ -121,7 +121,7 @@ class RunStore(Protocol):
 
         A journal is to be closed before the next one is asked for, and may have the content of a moment ago: the runs
         after it may have been read with it. A store over a network asks once for many runs, of which it keeps a limited
-        part in memory. One without this method is read run by run: call `stored_runs.journals_of`.
+        part in memory. One without this method is read run by run: call `stored_runs.many_journals.journals_of`.
 
         Raises:
             RunRecordError: The store cannot be reached or refuses.

@@ -152,7 +152,7 @@ class AnyTool:
         conditional: Rules that hold for some of its calls, depending on their arguments.
         when_reading: The answer for calls that only read (`read_only_when`), where that differs.
         config: Its settings in the workflow.
-        config_claims: The claims that its configuration adds (see `tool_config.configured_claims`).
+        config_claims: The claims that its configuration adds (see `configured_claims`).
         sources: Its origins, in the words of a rule.
         depth: How many levels of tools it has below it, its own included; 0 where the workflow does not make it.
         typed_names: Names of the workflow by which the command line may allow it: ids that no installed tool has.

@@ -204,7 +204,7 @@ class RunRequest:
         no_plugins: Whether hook plugins of the user's policy file are left out.
         trace_hooks: Whether each call of a hook is reported through `tell`.
         tools: Descriptions of Python objects that a program adds as tools of the workflow.
-        python_tools: These objects, as `tools.loading` has read them; None if no program runs the plan.
+        python_tools: These objects, as `read_object_tools` reads them; None if no program runs the plan.
         hooks: Distributions of further hook plugins.
         context: Values of a program for the tools of the run; they are not stored.
         beside: The directory that relative paths start from: the working directory before any tool could change it.

@@ -60,7 +60,7 @@ async def open_tracing(
 
 
 class RunTracing:
-    """Opens spans for the engine: implements `engine.tracing_port.Tracing`."""
+    """Opens spans for the engine: implements `engine.ports.Tracing`."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
@@ -96,7 +96,7 @@ class RunTracing:
 
 
 class OpenSpan:
-    """The span of a run or a step: implements `engine.tracing_port.Traced`."""
+    """The span of a run or a step: implements `engine.ports.TraceSpan`."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
