@@ -25,16 +25,19 @@ else:
         if not _is_plain(cls, options):
             return dataclasses.dataclass(**options)(cls)
         shape = {name: value for name, value in options.items() if name != "frozen"}
-        made = dataclasses.dataclass(init=False, repr=False, eq=False, **shape)(cls)
-        fields = dataclasses.fields(made)
+        new_class = dataclasses.dataclass(init=False, repr=False, eq=False, **shape)(cls)
+        fields = dataclasses.fields(new_class)
         frozen, slots = bool(options.get("frozen")), "slots" in options
-        own = (_init_of(made, fields, frozen=frozen), *_functions_of(made, fields, frozen=frozen, slots=slots))
+        own = (
+            _init_of(new_class, fields, frozen=frozen),
+            *_functions_of(new_class, fields, frozen=frozen, slots=slots),
+        )
         for function in own:
-            function.__qualname__ = f"{made.__qualname__}.{function.__name__}"
-            setattr(made, function.__name__, function)
+            function.__qualname__ = f"{new_class.__qualname__}.{function.__name__}"
+            setattr(new_class, function.__name__, function)
         if not frozen:
-            made.__hash__ = None
-        return made
+            new_class.__hash__ = None
+        return new_class
 
 
 _SHAPES = {"frozen", "slots", "kw_only"}
@@ -93,7 +96,7 @@ def _functions_of(
     cls: type[Any], fields: tuple[dataclasses.Field[Any], ...], *, frozen: bool, slots: bool
 ) -> list[Callable[..., Any]]:
     names = tuple(field.name for field in fields)
-    shown = [field.name for field in fields if field.repr]
+    shown_names = [field.name for field in fields if field.repr]
     compared = _values_of([field.name for field in fields if field.compare])
     hashed = _values_of([field.name for field in fields if (field.compare if field.hash is None else field.hash)])
 
@@ -105,7 +108,7 @@ def _functions_of(
 
     @recursive_repr()
     def __repr__(self: Any) -> str:  # noqa: N807
-        return f"{self.__class__.__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+        return f"{self.__class__.__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown_names)})"
 
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
         if type(self) is cls or name in names:
@@ -126,8 +129,8 @@ def _functions_of(
 
     if not frozen:
         return [__eq__, __repr__]
-    made: list[Callable[..., Any]] = [__eq__, __hash__, __repr__, __setattr__, __delattr__]
-    return [*made, __getstate__, __setstate__] if slots else made
+    methods: list[Callable[..., Any]] = [__eq__, __hash__, __repr__, __setattr__, __delattr__]
+    return [*methods, __getstate__, __setstate__] if slots else methods
 
 
 def _values_of(names: list[str]) -> Callable[[Any], Any]:

@@ -108,8 +108,8 @@ def admitted(
             elif kind in NEVER:
                 yield f"{address} is not a public address ({kind}), and nothing opens it"
             else:
-                shown = f"[{address}]" if address.version == 6 else address
-                opening = f"`allow_private: ['{shown}:{port}']` opens it, and a person is asked about that"
+                address_text = f"[{address}]" if address.version == 6 else address
+                opening = f"`allow_private: ['{address_text}:{port}']` opens it, and a person is asked about that"
                 yield f"{address} is not a public address ({kind}); {opening}"
 
 

@@ -192,8 +192,8 @@ class SdkAgentRunner:
 
     async def _whole_prompt(self, request: AgentRequest, scope: StepScope) -> str:
         """Return the system prompt with the notes of earlier steps, and with its end."""
-        noted = await self._context.noted(_system_prompt(request), scope)
-        return f"{noted}\n\n{request.prompt_end}" if request.prompt_end else noted
+        system_prompt = await self._context.noted(_system_prompt(request), scope)
+        return f"{system_prompt}\n\n{request.prompt_end}" if request.prompt_end else system_prompt
 
     async def _answer(self, request: AgentRequest, result: Any, scope: StepScope) -> AgentAnswer:
         """Return the agent's answer, and append it to the notes."""

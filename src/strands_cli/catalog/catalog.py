@@ -53,14 +53,14 @@ def without_claimed(records: list[ToolRecord], findings: list[Finding]) -> list[
     for record in records:
         if record.adopted is None:
             owners.setdefault(record.name, []).append(record.distribution)
-    kept = []
+    sound_records = []
     for record in records:
         others = owners.get(record.name, []) if record.adopted else []
         if record.distribution in others:
             findings.append(_declared_now(record))
         else:
-            kept.append(_outdone(record, others[0]) if others else record)
-    return kept
+            sound_records.append(_outdone(record, others[0]) if others else record)
+    return sound_records
 
 
 def _declared_now(record: ToolRecord) -> Finding:

@@ -39,10 +39,12 @@ def in_present_words(words: Any, schema: Mapping[str, Any], arguments: Any) -> A
     # A null is an absent value, as it is by its present name.
     lesser = {*names.values(), *(word for word, name in sound.items() if name[0] != _QUERY and word not in names)}
     stated: dict[str, Any] = {word: it for word, it in arguments.items() if it is not None or word not in lesser}
-    made = {names.get(word, word): it for word, it in stated.items()}
+    new_arguments = {names.get(word, word): it for word, it in stated.items()}
     for word, name in sound.items():
-        made = _with_entries(made, word, name.removeprefix(_QUERY)) if name.startswith(_QUERY) else made
-    return arguments if made == arguments else made
+        new_arguments = (
+            _with_entries(new_arguments, word, name.removeprefix(_QUERY)) if name.startswith(_QUERY) else new_arguments
+        )
+    return arguments if new_arguments == arguments else new_arguments
 
 
 def renamed(words: Any, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, str]:

@@ -377,9 +377,9 @@ def _listen(reading: int, on_line: OnLine, longest: int = LONGEST_LINE) -> None:
         while len(rest) > longest:
             # The end may be the beginning of a secret.
             rest = redact_output(rest)
-            cut = min(longest, len(rest) // 2)
-            on_line(rest[:cut])
-            rest = rest[cut:]
+            length = min(longest, len(rest) // 2)
+            on_line(rest[:length])
+            rest = rest[length:]
     if rest:
         on_line(redact_output(rest))
     os.close(reading)

@@ -31,11 +31,11 @@ def question_lines(question: Mapping[str, Any], *, details: bool = False) -> lis
     first, *more = str(question.get("prompt") or "").splitlines() or [""]
     call = question.get("call")
     if isinstance(call, Mapping):
-        shown = _details(call) if details else _arguments(call)
+        lines = _details(call) if details else _arguments(call)
     else:
         texts = str(question.get("context") or "").splitlines()
-        shown = itertools.chain(texts, _answers_line(question.get("words") or ()), _default(question))
-    return [first, *(f"  {line}" for line in [*more, *shown])]
+        lines = itertools.chain(texts, _answers_line(question.get("words") or ()), _default(question))
+    return [first, *(f"  {line}" for line in [*more, *lines])]
 
 
 def _answers_line(words: Sequence[str]) -> Iterator[str]:

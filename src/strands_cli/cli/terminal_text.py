@@ -174,8 +174,8 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows for stdout, each as one text: at a terminal of several lines where its cells do not fit."""
     columns = columns_of(sys.stdout)
     # Cells are made printable before they are measured.
-    shown = rows if columns is None else [[printable(cell) for cell in row] for row in rows]
-    return aligned(shown, columns)
+    cells = rows if columns is None else [[printable(cell) for cell in row] for row in rows]
+    return aligned(cells, columns)
 
 
 def has_colours(stream: TextIO) -> bool:
@@ -202,11 +202,11 @@ def laid_out(text: str, stream: TextIO) -> str:
     columns, coloured = columns_of(stream), has_colours(stream)
     if columns is None and not coloured:
         return text
-    shown = []
+    lines = []
     for line in text.split("\n"):
         rows = [line] if columns is None else wrapped(line, columns, _indent_of(line, columns), breaks_words=False)
-        shown += [coloured_row(rows[0]), *(_spans(row) for row in rows[1:])] if coloured else rows
-    return "\n".join(shown)
+        lines += [coloured_row(rows[0]), *(_spans(row) for row in rows[1:])] if coloured else rows
+    return "\n".join(lines)
 
 
 def coloured_row(row: str) -> str:

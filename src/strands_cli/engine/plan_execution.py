@@ -175,9 +175,9 @@ async def _run_to_end(run: Run, write_artifacts: WriteArtifacts, span: TraceSpan
         try:
             if not run.budget.is_frozen:
                 ports.journal.put(**_end_facts(run, status, reason), exit_code=int(exit_code_of(error)))
-        except RunRecordError as lost:
+        except RunRecordError as record_error:
             # The raised error says it; but one of cancelled work does not.
-            reason = lost.message if isinstance(error, asyncio.CancelledError) else reason
+            reason = record_error.message if isinstance(error, asyncio.CancelledError) else reason
         _report_end(run, span, status, reason, _failed_in(run))
         raise
     if not run.budget.is_frozen:

@@ -372,10 +372,10 @@ def _new_or_unbegun(store: RunStore, run_id: str) -> StoredJournal:
             with contextlib.closing(store.open(run_id, hold=False)) as journal:
                 is_unbegun = _is_unbegun(journal)
             if is_unbegun:
-                held = store.open(run_id)
-                if _is_unbegun(held):
-                    return held
-                held.close()
+                held_journal = store.open(run_id)
+                if _is_unbegun(held_journal):
+                    return held_journal
+                held_journal.close()
         raise
 
 

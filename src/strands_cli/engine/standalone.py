@@ -173,14 +173,14 @@ class _NothingNew:
 
     async def run_agent(self, request: AgentRequest, scope: StepScope) -> NoReturn:
         """Check a step that was cut off: the requests that it has made would be repeated from the journal."""
-        made = next((row for row in self._journal.rows("model", scope.key) if row.status == "done"), None)
+        done_row = next((row for row in self._journal.rows("model", scope.key) if row.status == "done"), None)
         stored_row, now = self._journal.row(scope.key), self._copy.row(scope.key)
         agent = self._before.agents.get(request.agent.id)
         is_same = (
             stored_row and now and stored_row.digest == now.digest and agent and agent.model == request.agent.model
         )
-        if made is not None and not is_same:
-            raise RunRecordError(f"the input of {made.key} is not the one that the run recorded")
+        if done_row is not None and not is_same:
+            raise RunRecordError(f"the input of {done_row.key} is not the one that the run recorded")
         raise WaitingForPerson(scope.key)
 
     async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> NoReturn:

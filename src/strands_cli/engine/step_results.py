@@ -76,17 +76,17 @@ class StepResult:
 class ExtendedMapping(dict[str, Any]):
     """A mapping with more names than its text has: a template that prints the whole makes the same prompt as before."""
 
-    def __init__(self, shown: dict[str, Any], **more: Any) -> None:
-        super().__init__(shown)
+    def __init__(self, names: dict[str, Any], **more: Any) -> None:
+        super().__init__(names)
         self._more = more
 
     def __missing__(self, name: str) -> Any:
         return self._more[name]
 
 
-def with_unshown(shown: dict[str, Any], result: StepResult) -> dict[str, Any]:
+def with_unshown(names: dict[str, Any], result: StepResult) -> dict[str, Any]:
     """Return a result as a mapping for templates, with the fields that its text lacks."""
-    return ExtendedMapping(shown, type=result.type, prompt=result.prompt, tokens_estimated=result.tokens_estimated)
+    return ExtendedMapping(names, type=result.type, prompt=result.prompt, tokens_estimated=result.tokens_estimated)
 
 
 def describe(step: Step) -> tuple[StepKind, str]:
@@ -260,9 +260,9 @@ def may_have_failed(row: Row) -> bool:
 def has_denial(rows: Iterable[Row]) -> bool:
     """Return whether a call among the rows of a step was denied without the answer of a person."""
     all_rows = list(rows)
-    answered = {row.key for row in all_rows if row.kind == "human"}
+    answered_keys = {row.key for row in all_rows if row.kind == "human"}
     denied = [row for row in all_rows if row.detail.get("decision") == "deny"]
-    return any(row.detail.get(NO_PERSON) or f"{row.key}/approval" not in answered for row in denied)
+    return any(row.detail.get(NO_PERSON) or f"{row.key}/approval" not in answered_keys for row in denied)
 
 
 def tool_of(key: str) -> str:

@@ -144,10 +144,10 @@ def _load(value: str) -> Any:
 def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
     """Refuse an object without implementations, a misspelt hook, and a wrapper around answers that decide."""
     options = {name: manager.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
-    marked = {(opts.get("specname") or name): opts for name, opts in options.items() if opts is not None}
-    if not marked:
+    hooks = {(opts.get("specname") or name): opts for name, opts in options.items() if opts is not None}
+    if not hooks:
         raise TypeError("it implements no hook; mark its functions with @hookimpl")
-    for name, opts in marked.items():
+    for name, opts in hooks.items():
         if name not in specs.NAMES:
             guess = did_you_mean(name, specs.NAMES)
             raise TypeError(f"there is no hook '{name}'" + (f"; did you mean '{guess}'?" if guess else ""))

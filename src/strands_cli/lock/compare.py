@@ -295,8 +295,8 @@ def _pair(old: Any, new: Any) -> tuple[str, str]:
 
 
 def _window(text: str, start: int) -> str:
-    shown = text[start : start + _SHOWN]
-    return ("…" if start else "") + shown + ("…" if start + _SHOWN < len(text) else "")
+    window = text[start : start + _SHOWN]
+    return ("…" if start else "") + window + ("…" if start + _SHOWN < len(text) else "")
 
 
 def visible(text: str) -> str:

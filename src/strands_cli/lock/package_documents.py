@@ -116,8 +116,8 @@ def require_readable(name: str, files: Mapping[str, str]) -> None:
     if bad:
         raise NotEquipped(f"files of {name} cannot be read: {', '.join(bad[:5])}", fix="correct their permissions")
     if unnamed := sorted(path for path in files if path != path.encode("utf-8", "replace").decode()):
-        shown = ", ".join(map(ascii, unnamed[:5]))
-        raise NotEquipped(f"files of {name} have names that are not UTF-8: {shown}", fix="rename or remove them")
+        names_text = ", ".join(map(ascii, unnamed[:5]))
+        raise NotEquipped(f"files of {name} have names that are not UTF-8: {names_text}", fix="rename or remove them")
     if not files:
         raise NotEquipped(f"no file of {name} is found", fix="install it again, or correct the reference")
 

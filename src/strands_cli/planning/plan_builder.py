@@ -354,8 +354,8 @@ def planned_workflow(loaded: LoadedWorkflow, outer: ResolveContext, around: Surr
 
 def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]) -> str:
     """Return a digest of all that the run depends on but its inputs: the workflow with its files, models and tools."""
-    made = [tool for tool in tools if isinstance(tool, WorkflowTool)]
-    inside = {tool.ref: [(part.name, part.describe()) for part in with_parts([tool])] for tool in made}
+    workflow_tools = [tool for tool in tools if isinstance(tool, WorkflowTool)]
+    inside = {tool.ref: [(part.name, part.describe()) for part in with_parts([tool])] for tool in workflow_tools}
     parts = {file: inner.plan.digest for file, inner in workflows_in(tools).items()}
     definitions = definitions_in(tools, of_others=False)
     skills = {

@@ -311,14 +311,16 @@ def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> 
         return
     is_address = _ADDRESS.fullmatch(host) is not None
     if not is_address or (not host.startswith(("http://", "https://")) and provider.name != "ollama"):
-        shown = _without_user(host)
-        fix = f"write 'http://{shown}' or 'https://{shown}'" if "://" not in host else "use http:// or https://"
+        shown_host = _without_user(host)
+        fix = (
+            f"write 'http://{shown_host}' or 'https://{shown_host}'" if "://" not in host else "use http:// or https://"
+        )
         fix = fix if is_address else "write one such as 'http://127.0.0.1:8000'"
-        yield Finding(BAD_HOST, f"host '{shown}' is not an http or https address", locate("host"), fix)
+        yield Finding(BAD_HOST, f"host '{shown_host}' is not an http or https address", locate("host"), fix)
     elif provider.adds_v1 and host.rstrip("/").endswith("/v1"):
-        shown = _without_user(host.rstrip("/")).removesuffix("/v1")
-        message = f"provider '{provider.name}' adds the version to its host itself: '{shown}/v1/v1' does not exist"
-        fix = f"write '{shown}'"
+        shown_host = _without_user(host.rstrip("/")).removesuffix("/v1")
+        message = f"provider '{provider.name}' adds the version to its host itself: '{shown_host}/v1/v1' does not exist"
+        fix = f"write '{shown_host}'"
         yield Finding(BAD_HOST, message, locate("host"), fix, "warning")
 
 

@@ -195,8 +195,8 @@ class WrittenValues(dict[str, Any]):
     def with_those(self, values: Mapping[str, Any], written: Mapping[str, str] | None = None) -> WrittenValues:
         """Return these values and others, which win."""
         others = WrittenValues(values, written)
-        kept = {name: text for name, text in self.written.items() if name not in others}
-        return WrittenValues({**self, **others}, {**kept, **others.written})
+        other_texts = {name: text for name, text in self.written.items() if name not in others}
+        return WrittenValues({**self, **others}, {**other_texts, **others.written})
 
 
 def resolve_inputs(

@@ -53,9 +53,9 @@ def check_call_input(
     written = {name: word for word, name in names.items()}
     arguments = {names.get(word, word): value for word, value in arguments.items() if word not in written}
     left = [name for name in properties if name not in arguments]
-    meant = {did_you_mean(name, left) for name in arguments if name not in properties and not takes_others}
+    guesses = {did_you_mean(name, left) for name in arguments if name not in properties and not takes_others}
     for name in schema.get("required") or ():
-        if name not in arguments and name not in meant:
+        if name not in arguments and name not in guesses:
             message = f"'{tool.name}' needs '{name}', and the step does not give it"
             yield Finding(TOOL_INPUT, message, document.where(pointer), f"add `{name}:` under `input`")
     for name, value in arguments.items():
@@ -139,9 +139,9 @@ def _of_server(sections: Mapping[str, Any], tool: str) -> dict[str, Any]:
     servers = [server for server in entries if isinstance(server, Mapping) and server.get("id") == name]
     if not servers:
         return dict(sections)  # the message about an unknown server names those that there are
-    taken = json.dumps(servers, ensure_ascii=False)
+    text = json.dumps(servers, ensure_ascii=False)
     env = dict(sections.get("env") or {})
-    secrets = [secret for secret in env.get("secrets", ()) if _is_named(_secret_name(secret), taken)]
+    secrets = [secret for secret in env.get("secrets", ()) if _is_named(_secret_name(secret), text)]
     return {**sections, "tools": {"mcp": servers}, "env": {**env, "secrets": secrets}}
 
 

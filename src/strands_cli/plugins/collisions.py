@@ -66,14 +66,15 @@ def find_collisions(unpacked: UnpackedDistribution, data_places: Sequence[str], 
     site = sysconfig.get_path("purelib")
     recorded = _recorded_paths(installed.scan.records.get(unpacked.name, ()))
     replaced = [*_files(unpacked, site), *_programs(unpacked), *data_places]
-    taken = [path for path in replaced if path not in recorded and os.path.lexists(path)]
-    wrongs = [f"replace {path}, {_owner_of(path, installed)}" for path in taken[:5]]
+    taken_paths = [path for path in replaced if path not in recorded and os.path.lexists(path)]
+    wrongs = [f"replace {path}, {_owner_of(path, installed)}" for path in taken_paths[:5]]
     misplaced = [path for path in data_places if is_reserved(path)]
     wrongs += [f"install {path} as data, which is where Python imports from or programs are" for path in misplaced[:5]]
     if not wrongs:
-        joined = _joined_packages(unpacked, installed, recorded)
+        shared_packages = _joined_packages(unpacked, installed, recorded)
         wrongs += [
-            f"add files to the package '{name}' of another distribution ({other_owner})" for name, other_owner in joined
+            f"add files to the package '{name}' of another distribution ({other_owner})"
+            for name, other_owner in shared_packages
         ]
         hidden = _hidden(unpacked, installed, recorded, site)
         wrongs += [f"hide the package '{name}' that is in {other_owner}" for name, other_owner in hidden]

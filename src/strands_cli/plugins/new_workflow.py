@@ -133,10 +133,10 @@ def workflow_files(new: NewWorkflow) -> dict[str, str]:
     name = json.dumps(new.name) if new.name.lower() in _YAML_WORDS else new.name
     pattern = _pattern(new.pattern)
     words = {"schema": SCHEMA, "purpose": pattern.purpose, "name": name, "runtime": _runtime(new)}
-    made = {f"{new.name}.yaml": _head(words) + pattern.starter}
+    new_files = {f"{new.name}.yaml": _head(words) + pattern.starter}
     if new.recording is not None:
-        made[new.recording] = pattern.recording
-    return made
+        new_files[new.recording] = pattern.recording
+    return new_files
 
 
 def _pattern(name: str) -> type[PatternModel]:

@@ -34,8 +34,8 @@ def canonical_url(text: str) -> str | None:
     scheme, authority, path, rest = match.groups()
     scheme = scheme.lower()
     host, port = _host_and_port(authority.rpartition("@")[2])
-    shown = f"{host}:{port}" if port and port != _PORTS[scheme] else host
-    return f"{scheme}://{shown}{_path(path)}{rest}"
+    host_and_port = f"{host}:{port}" if port and port != _PORTS[scheme] else host
+    return f"{scheme}://{host_and_port}{_path(path)}{rest}"
 
 
 def _path(path: str) -> str:

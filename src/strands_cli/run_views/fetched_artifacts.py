@@ -86,8 +86,8 @@ class StoredArtifact:
                 f"{file} cannot be read: {error.strerror or error}", fix="correct its permissions"
             ) from error
         if content is None or hashlib.sha256(content).hexdigest() != self.digest:
-            gone = "is not as the run wrote it" if file.exists() else "is not there any more"
-            raise ArtifactError(f"{file} {gone}, and the store does not have its text", fix=self.again)
+            problem = "is not as the run wrote it" if file.exists() else "is not there any more"
+            raise ArtifactError(f"{file} {problem}, and the store does not have its text", fix=self.again)
         return content
 
     @property

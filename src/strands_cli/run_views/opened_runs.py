@@ -125,10 +125,10 @@ def _branch(top: _BranchBuilder, status: RunStatus) -> Branch:
     order = [top]
     for branch in order:
         order += branch.children
-    made: dict[int, Branch] = {}
+    branches: dict[int, Branch] = {}
     for branch in reversed(order):
-        made[id(branch)] = _with_children(branch, tuple(made[id(child)] for child in branch.children), status)
-    return made[id(top)]
+        branches[id(branch)] = _with_children(branch, tuple(branches[id(child)] for child in branch.children), status)
+    return branches[id(top)]
 
 
 def _with_children(branch: _BranchBuilder, children: tuple[Branch, ...], status: RunStatus) -> Branch:

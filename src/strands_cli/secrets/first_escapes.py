@@ -82,7 +82,7 @@ class FirstEscapes:
 
     def forms_at(self, text: str, position: int, end: int | None = None) -> tuple[Form, ...]:
         """Return the forms that may begin at a place; an escape from `end` on may be cut, and is not looked at."""
-        open_, kept = self._all, 0
+        open_, form_set = self._all, 0
         for table in self._tables:
             if end is not None and position >= end:
                 break
@@ -90,14 +90,14 @@ class FirstEscapes:
             if written is None:
                 break
             exact, odd = table.forms_of(written)
-            kept |= open_ & odd
+            form_set |= open_ & odd
             open_ &= exact
             if not open_:
                 break
-        kept |= open_
-        forms = self._by_set.get(kept)
+        form_set |= open_
+        forms = self._by_set.get(form_set)
         if forms is None:
-            forms = self._by_set[kept] = tuple(form for at, form in enumerate(self._forms) if kept >> at & 1)
+            forms = self._by_set[form_set] = tuple(form for at, form in enumerate(self._forms) if form_set >> at & 1)
         return forms
 
 
@@ -147,8 +147,8 @@ class _Table:
         is_simple = all(char.isascii() and char.isalnum() for char in chars)
         for char in chars:
             simple = is_simple and not (of_bytes and char in "0x")
-            held = self._chars if simple else self._plain
-            held[char] = held.get(char, 0) | bit
+            table = self._chars if simple else self._plain
+            table[char] = table.get(char, 0) | bit
         if of_bytes:
             self._bytes |= bit
             if self._is_first:

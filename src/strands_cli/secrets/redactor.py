@@ -175,8 +175,8 @@ def final_length(text: str) -> int:
     match = re.compile(_SUSPICIOUS).search(text, start)
     length = match.start() if match else len(text)
     spans = [match.span() for form, pattern in _compiled() for match in pattern.finditer(text) if _holds(form, match)]
-    while cut := [begin for begin, end in spans if begin < length < end]:
-        length = min(cut)
+    while cut_spans := [begin for begin, end in spans if begin < length < end]:
+        length = min(cut_spans)
     return length
 
 
@@ -284,9 +284,11 @@ class Redactor:
         """Return a data class (an event, a finding, a result) with its texts and its JSON redacted."""
         names, read = _reader_of(type(record))
         values = read(record)
-        held = [value for value in values if value and value.__class__ not in _FLAT and isinstance(value, _REDACTED)]
+        nested_values = [
+            value for value in values if value and value.__class__ not in _FLAT and isinstance(value, _REDACTED)
+        ]
         # One search in all texts: few records hold anything to hide.
-        if not held and not self.may_hide_in(*[value for value in values if value.__class__ is str]):
+        if not nested_values and not self.may_hide_in(*[value for value in values if value.__class__ is str]):
             return record
         texts = ((name, text) for name, text in zip(names, values, strict=True) if text and isinstance(text, _REDACTED))
         changed = {name: after for name, before in texts if (after := self._of_same_type(before)) != before}
@@ -365,7 +367,7 @@ class RedactedStream:
         # A text of escapes alone, in pieces of a few characters, would be looked at again for each of them.
         if len(self._late) < len(self._unread) // 2:
             return ""
-        text, shown, done = self._unread + self._late, "", 0
+        text, output, done = self._unread + self._late, "", 0
         self._late = ""
         if finder.has_none_in(text):  # as most pieces
             self._unread = ""
@@ -376,10 +378,10 @@ class RedactedStream:
             # With the next piece this may become a longer secret, or one that begins before it.
             if any(done <= beginning <= start for beginning in beginnings):
                 break
-            shown, done = shown + text[done:start] + MARK, end
+            output, done = output + text[done:start] + MARK, end
         end = next((beginning for beginning in beginnings if beginning >= done), len(text))
         self._unread = text[end:]
-        return shown + text[done:end]
+        return output + text[done:end]
 
 
 @lru_cache(maxsize=256)

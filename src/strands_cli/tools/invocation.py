@@ -67,14 +67,16 @@ def invoke_function(function: Callable[..., Any]) -> Invoke:
     parameters = list(inspect.signature(function).parameters.values())
     accepts_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     # The first one is the tool use, under any name.
-    taken = {parameter.name for parameter in parameters[:1]}
+    first_names = {parameter.name for parameter in parameters[:1]}
     accepted = {parameter.name for parameter in parameters[1:]}
 
     async def invoke(
         tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress, answers: Answers = NO_ANSWERS, /
     ) -> Any:
         keywords = {
-            name: value for name, value in state.items() if name not in taken and (accepts_any or name in accepted)
+            name: value
+            for name, value in state.items()
+            if name not in first_names and (accepts_any or name in accepted)
         }
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             answer = function(dict(tool_use), **keywords)
@@ -147,9 +149,9 @@ class _Latest:
         self._timer = asyncio.get_running_loop().call_later(PATIENCE_S, self.tell)
 
     def tell(self) -> None:
-        held = self._held
+        values = self._held
         self.drop()
-        for value in held:
+        for value in values:
             self._progress(value)
 
     def drop(self) -> None:

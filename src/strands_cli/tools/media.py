@@ -49,9 +49,9 @@ def blocks_of_bytes(data: bytes, mime_type: str, name: str = "") -> list[Block]:
     if mime_type in _DOCUMENT_TYPES and data:
         document = {"name": _document_name(name, _DOCUMENT_TYPES[mime_type]), "format": _DOCUMENT_TYPES[mime_type]}
         return [{"document": {**document, "source": {"bytes": data}}}]
-    shown = f"image/{picture}" if kind == "image" and picture else mime_type
-    line = {"text": described(shown, len(data), name)}
-    if kind == "text" or subtype in _TEXT_TYPES or subtype.endswith(("+json", "+xml")) or shown.endswith("+xml"):
+    type_shown = f"image/{picture}" if kind == "image" and picture else mime_type
+    line = {"text": described(type_shown, len(data), name)}
+    if kind == "text" or subtype in _TEXT_TYPES or subtype.endswith(("+json", "+xml")) or type_shown.endswith("+xml"):
         text = data.decode("utf-8", "replace")
         return [{"text": text}] if kind != "image" else [line, {"text": text}]
     return [line]

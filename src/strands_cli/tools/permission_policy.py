@@ -212,8 +212,8 @@ class PermissionPolicy(InterventionHandler):
         if tool is None or isinstance(tool, StructuredOutputTool):
             return Decision("allow", "no tool")
         (raw,) = await read_tools(tool, {}, [])
-        sent = in_present_words(raw.claims.get("earlier"), raw.schema, event.tool_use["input"])
-        arguments = prepared(raw.schema, sent)
+        model_arguments = in_present_words(raw.claims.get("earlier"), raw.schema, event.tool_use["input"])
+        arguments = prepared(raw.schema, model_arguments)
         if not isinstance(arguments, Mapping):
             return Decision("deny", "the arguments are not a JSON object")
         if problem := doubled(raw.claims.get("earlier"), raw.schema, arguments):

@@ -77,8 +77,8 @@ def tls_context(library: str) -> ssl.SSLContext:
 @cache
 def _made(library: str, places: tuple[str | None, ...]) -> ssl.SSLContext:
     """Let the library make its context, once as long as the environment names the same authorities."""
-    made: ssl.SSLContext = import_module(library).create_ssl_context()
-    return made
+    ssl_context: ssl.SSLContext = import_module(library).create_ssl_context()
+    return ssl_context
 
 
 _PORTS = {"http": 80, "https": 443}

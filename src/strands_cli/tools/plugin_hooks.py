@@ -122,12 +122,12 @@ async def through_wrappers(
 def _around(plugin: str, wrapper: Wrapper, call: ToolCall, inner: Invoke, tool_use_id: str) -> Invoke:
     async def invoke() -> Result:
         asking: list[AsksPersonError] = []
-        made: list[bool] = []
+        calls: list[bool] = []
 
         async def proceed() -> Mapping[str, Any]:
-            if made:
+            if calls:
                 raise RuntimeError("proceed() makes the call once, and while the wrapper runs")
-            made.append(True)
+            calls.append(True)
             try:
                 return copy.deepcopy(await inner())
             except AsksPersonError as error:
@@ -143,7 +143,7 @@ def _around(plugin: str, wrapper: Wrapper, call: ToolCall, inner: Invoke, tool_u
         except BaseException as error:  # noqa: BLE001 - a plugin may raise anything
             answer, problem = {}, f"{type(error).__name__}: {error}"
         finally:
-            made.append(True)
+            calls.append(True)
         if asking:
             raise asking[0]
         if problem is not None:

@@ -91,8 +91,8 @@ def _with_named_types(part: dict[str, Any]) -> dict[str, Any]:
     part = {word: rule for word, rule in part.items() if rule is not None or word in VALUES}
     if not isinstance(part.get("$schema", ""), str):
         del part["$schema"]
-    if isinstance(part.get("type"), str) and (meant := _MEANT.get(part["type"].lower())) is not None:
-        part["type"] = meant
+    if isinstance(part.get("type"), str) and (type_meant := _MEANT.get(part["type"].lower())) is not None:
+        part["type"] = type_meant
     elif isinstance(part.get("type"), list):
         part["type"] = [
             _MEANT.get(type_name.lower(), type_name) if isinstance(type_name, str) else type_name
@@ -145,7 +145,7 @@ def _with_required(part: dict[str, Any]) -> dict[str, Any]:
     properties = part.get("properties")
     if not isinstance(properties, dict):
         return part
-    marked = [
+    required_names = [
         name
         for name, property_schema in properties.items()
         if isinstance(property_schema, dict) and property_schema.get("required") is True
@@ -156,7 +156,7 @@ def _with_required(part: dict[str, Any]) -> dict[str, Any]:
         else property_schema
         for name, property_schema in properties.items()
     }
-    names = [*(part.get("required") or ()), *marked] if marked else part.get("required")
+    names = [*(part.get("required") or ()), *required_names] if required_names else part.get("required")
     return {**part, "properties": plain, **({} if names is None else {"required": names})}
 
 
@@ -215,19 +215,19 @@ def _aliases(schema_text: str, provider: str) -> Mapping[str, str]:
         return part
 
     rewritten(json.loads(schema_text), note)
-    taken = {name for name in names if rule.fullmatch(name)}
+    used_names = {name for name in names if rule.fullmatch(name)}
     aliases: dict[str, str] = {}
-    for name in sorted(names.keys() - taken):
-        aliases[name] = _other_name(name, taken)
-        taken.add(aliases[name])
+    for name in sorted(names.keys() - used_names):
+        aliases[name] = _other_name(name, used_names)
+        used_names.add(aliases[name])
     return aliases
 
 
-def _other_name(name: str, taken: Iterable[str]) -> str:
+def _other_name(name: str, used_names: Iterable[str]) -> str:
     plain = _NOT_ADMITTED.sub("_", name).strip("_") or "field"
     plain = plain if plain[0].isalpha() else f"_{plain}"
     number, other = 1, plain[:_MOST]
-    while other in taken:
+    while other in used_names:
         number += 1
         other = f"{plain[: _MOST - len(str(number)) - 1]}_{number}"
     return other

@@ -207,8 +207,8 @@ def _below(schema: Any, dialect: Dialect) -> Any:
     dropped: Schema = {}
     part = _narrowed(schema, dialect, dropped)
     if dialect.keywords is not None:
-        lost = {word: rule for word, rule in part.items() if word not in (*dialect.keywords, "title")}
-        dropped |= {} if lost == ANYTHING else lost
+        other_rules = {word: rule for word, rule in part.items() if word not in (*dialect.keywords, "title")}
+        dropped |= {} if other_rules == ANYTHING else other_rules
         part = {**{word: rule for word, rule in part.items() if word in dialect.keywords}, **_types(part)}
     return _described(part, dropped)
 

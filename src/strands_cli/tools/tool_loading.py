@@ -313,15 +313,15 @@ async def load_tools(
     if objects is None:
         close_the_current_directory()
     toolbox = Toolbox()
-    held: dict[tuple[str, str | None, str], list[RawTool]] = {}
+    tools_of_plugin: dict[tuple[str, str | None, str], list[RawTool]] = {}
     server_tools: dict[PlannedToolKey, McpTool] = {}
 
     async def load(planned: PlannedTool) -> list[LoadedTool]:
         key = (planned.record.module, planned.record.attribute, canonical_json(planned.config))
-        if key not in held:
+        if key not in tools_of_plugin:
             searched = folders if isinstance(planned, PythonTool) else []
-            held[key] = await _read_plugin(planned, searched, toolbox.closers, tell)
-        return check_against_manifest(planned, held[key])
+            tools_of_plugin[key] = await _read_plugin(planned, searched, toolbox.closers, tell)
+        return check_against_manifest(planned, tools_of_plugin[key])
 
     try:
         for planned in planned_tools:
@@ -449,8 +449,8 @@ def _named(planned: PlannedTool) -> str:
 
 def _references(module: ModuleType, attribute: str | None) -> Iterator[str]:
     """Yield how to name the tools that a module holds, and the described one that it only passes on."""
-    meant = getattr(module, attribute, None) if attribute else None
-    home = getattr(meant, "__globals__", {})
+    part = getattr(module, attribute, None) if attribute else None
+    home = getattr(part, "__globals__", {})
     if "TOOL_SPEC" in home and home is not vars(module):
         yield f"{home['__name__']}:{attribute}"
         return

@@ -104,8 +104,8 @@ def _blocks(block: Any) -> Iterable[Block]:
         return
     for kind in kinds:
         value = block[kind]
-        if kind in _MEDIA and (shown := _shown(kind, value)) is not None:
-            yield from shown
+        if kind in _MEDIA and (media_blocks := _shown(kind, value)) is not None:
+            yield from media_blocks
             continue
         if kind == "text":
             if not isinstance(value, str):
@@ -321,8 +321,8 @@ def printable_value(value: Any) -> Any:
 
 def storable_value(value: Any) -> Any:
     """Return a value as an event may have it, also without values that no journal could keep."""
-    shown = printable_value(value)
+    printable = printable_value(value)
     try:
-        return _clean(shown, MAX_DEPTH)
+        return _clean(printable, MAX_DEPTH)
     except ValueError as error:
         return f"({error})"

@@ -177,12 +177,12 @@ class _Reader(UserFileReader):
         }
         for text_pointer, pattern in self._texts(f"{pointer}/{effect}", rule[effect], "a tool or a list of tools"):
             try:
-                made = make_rule(effect, pattern, self._level, self._origin(text_pointer), **narrowing)
+                new_rule = make_rule(effect, pattern, self._level, self._origin(text_pointer), **narrowing)
             except PatternError as error:
                 self.report(text_pointer, f"the pattern {pattern!r} {error}", _fix_of_pattern(pattern))
                 continue
-            if self._is_tools(text_pointer, made.tools):
-                yield made
+            if self._is_tools(text_pointer, new_rule.tools):
+                yield new_rule
 
     def _patterns(self, pointer: str, key: str, rule: dict[str, Any]) -> tuple[str, ...]:
         if key not in rule:

@@ -66,7 +66,10 @@ _SURELY_MEANT = 0.8
 
 def meant_key(key: str, known_keys: Set[str], holder: Mapping[str, Any]) -> str | None:
     """Return the known key that a mistyped one means; of equally close ones, one that its mapping does not have."""
-    if synonym := next((meant for meant in SYNONYMS.get(key.lower(), ()) if meant in known_keys - holder.keys()), None):
+    if synonym := next(
+        (synonym_key for synonym_key in SYNONYMS.get(key.lower(), ()) if synonym_key in known_keys - holder.keys()),
+        None,
+    ):
         return synonym
     close, absent = did_you_mean(key, sorted(known_keys)), did_you_mean(key, sorted(known_keys - holder.keys()))
     return (
@@ -82,10 +85,10 @@ _OF_STEPS = frozenset({"agent", "tool", "input", "prompt"})
 
 def meant_at(key: str, model: type[FormatModel], loc: Loc, holder: Mapping[str, Any]) -> str | None:
     """Return the key at a place that a mistyped one means; None where it is rather the key of a section below."""
-    meant = meant_key(key, keys_at(model, loc), holder)
-    if meant is None or meant in SYNONYMS.get(key.lower(), ()) or _likeness(key, meant) >= _SURELY_MEANT:
-        return meant
-    return None if section_of(key, model, loc) else meant
+    key_meant = meant_key(key, keys_at(model, loc), holder)
+    if key_meant is None or key_meant in SYNONYMS.get(key.lower(), ()) or _likeness(key, key_meant) >= _SURELY_MEANT:
+        return key_meant
+    return None if section_of(key, model, loc) else key_meant
 
 
 def _likeness(word: str, known_word: str) -> float:

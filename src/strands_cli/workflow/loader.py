@@ -102,18 +102,18 @@ def translated(document: Document, stored: int | None = None) -> tuple[Document,
     if part is None:
         return document, ()
     try:
-        made = _translation(part, document)
+        translation = _translation(part, document)
     except StrandsCliError as error:
         error_findings = error.findings or (Finding(PART_BROKEN, error.message, None, error.fix),)
         error.findings = tuple(replace(finding, where=document.where(where)) for finding in error_findings)
         raise
-    findings = tuple(_finding(part, problem, document) for problem in made.problems)
-    moved = {new: old for new, old in made.places.items() if new != old}
+    findings = tuple(_finding(part, problem, document) for problem in translation.problems)
+    moved = {new: old for new, old in translation.places.items() if new != old}
     # One that is moved to where another one was has that one's place, and all below it.
     at_once = {new: document.positions[old] for new, old in moved.items() if old in document.positions and old in moved}
     positions = {pointer: at for pointer, at in document.positions.items() if pointer not in moved}
     aliases = {**document.aliases, **{new: old for new, old in moved.items() if new not in at_once}}
-    value = dict(made.value)
+    value = dict(translation.value)
     return replace(document, value=value, positions={**positions, **at_once}, aliases=aliases, written={}), findings
 
 
@@ -152,8 +152,8 @@ def _unknown_version(version: object, document: Document) -> NotEquipped:
 
     install = install_of(OURS[FORMATS][OTHER_VERSIONS])
     file = "FILE" if document.file.startswith("<") else shlex.quote(document.file)
-    shown = printable(str(version)) or repr(version)
-    message = f"the file has version {shown}, and the present format is version {PRESENT}"
+    version_text = printable(str(version)) or repr(version)
+    message = f"the file has version {version_text}, and the present format is version {PRESENT}"
     fix = f"if an earlier strands-cli ran it: {install}, then it is read, and `strands migrate {file}` writes it as"
     fix += f" version {PRESENT}; otherwise write `version: {PRESENT}`"
     return NotEquipped(message, findings=[Finding(UNKNOWN_FORMAT, message, document.where("/version"), fix)], fix=fix)
@@ -162,27 +162,29 @@ def _unknown_version(version: object, document: Document) -> NotEquipped:
 def _translation(part: Part, document: Document) -> Translation:
     translate = imported_part(part, lock=NamingFolder(Path(document.file).parent))
     try:
-        made = translate(copy.deepcopy(document.value))
+        translation = translate(copy.deepcopy(document.value))
     except StrandsCliError:
         raise
     except (Exception, SystemExit) as error:  # a plugin may raise anything, and call sys.exit
         raise broken_part(part, f"failed: {type(error).__name__}: {error}") from error
-    if (fault := _fault_of(made)) is not None:
+    if (fault := _fault_of(translation)) is not None:
         raise broken_part(part, f"returns {fault}")
-    return cast("Translation", made)
+    return cast("Translation", translation)
 
 
-def _fault_of(made: object) -> str | None:
+def _fault_of(translation: object) -> str | None:
     """Return the fault that makes an object no translation; None if it is one."""
-    if not isinstance(made, Translation):
-        return f"{type(made).__name__}, not a strands_cli.api.Translation"
-    if not isinstance(made.value, Mapping) or "format" in made.value:
+    if not isinstance(translation, Translation):
+        return f"{type(translation).__name__}, not a strands_cli.api.Translation"
+    if not isinstance(translation.value, Mapping) or "format" in translation.value:
         return "a translation whose `value` is not a document of the present format"
-    if (fault := _unlike_yaml(made.value, [])) is not None:
+    if (fault := _unlike_yaml(translation.value, [])) is not None:
         return f"a translation whose `value` has {fault}, which no file has"
-    if not _are(made.problems, FormatProblem):
+    if not _are(translation.problems, FormatProblem):
         return "a translation whose `problems` are not a list of FormatProblem"
-    if not isinstance(made.places, Mapping) or not (_are([*made.places], str) and _are([*made.places.values()], str)):
+    if not isinstance(translation.places, Mapping) or not (
+        _are([*translation.places], str) and _are([*translation.places.values()], str)
+    ):
         return "a translation whose `places` are not pointers for pointers"
     return None
 
@@ -397,8 +399,10 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         findings += _until_many(check_spec(candidate, sketch), document)
         if keeps_texts:
             findings += check_written_numbers(candidate, sketch)
-    shown = candidate if spec else None
-    loaded = LoadedWorkflow(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
+    valid_spec = candidate if spec else None
+    loaded = LoadedWorkflow(
+        valid_spec, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages
+    )
     return loaded.with_findings(findings)
 
 
@@ -439,15 +443,15 @@ def _too_large(document: Document) -> Finding | None:
     """Return the finding about more agents or steps than are checked in a bounded time."""
     value = json_object(document.value)
     agents, config = json_object(value.get("agents")), json_object(json_object(value.get("pattern")).get("config"))
-    counted = {
+    counts = {
         **{f"/pattern/config/{escape(name)}": (config[name], MOST_PARTS) for name in config},
         **{pointer: (_at(value, pointer), most) for pointer, most in _MOST.items()},
         **{f"/agents/{escape(name)}/tools": (json_object(agents[name]).get("tools"), _MOST_TOOLS) for name in agents},
     }
     composites = _at(value, "/tools/composite")
     for index, composite in enumerate(composites if isinstance(composites, list) else ()):
-        counted[f"/tools/composite/{index}/steps"] = json_object(composite).get("steps"), _MOST_TOOLS
-    return document.first_too_large(counted)
+        counts[f"/tools/composite/{index}/steps"] = json_object(composite).get("steps"), _MOST_TOOLS
+    return document.first_too_large(counts)
 
 
 def _at(value: Any, pointer: str) -> Any:

@@ -184,16 +184,16 @@ class Repairs:
         if where is None or self == _NONE:
             return finding
         pointer = where.pointer
-        passed = [pointer]  # a value that was moved may have been replaced where it is now
+        pointers = [pointer]  # a value that was moved may have been replaced where it is now
         for new, old in self.renamed.items():
             if pointer == new or pointer.startswith(f"{new}/"):
                 pointer = old + pointer[len(new) :]
-                passed.append(pointer)
+                pointers.append(pointer)
         is_untrue = finding.code in self.untrue or pointer in self.filled
         if is_untrue or any(
             passed_pointer == absent_pointer or passed_pointer.startswith(f"{absent_pointer}/")
             for absent_pointer in self.absent
-            for passed_pointer in passed
+            for passed_pointer in pointers
         ):
             return None
         return replace(finding, where=replace(where, pointer=pointer))

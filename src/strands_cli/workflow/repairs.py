@@ -171,8 +171,8 @@ def repaired(
         now = replace(document, value=repair.value, aliases={**document.aliases, **repair.renamed})
         if spec is not None:
             return spec, now, repair.done(), findings
-        shown = findings_of(repair.newly_seen(errors), WorkflowSpec, now)
-        findings += filter(None, map(Repairs(renamed=repair.renamed).as_written, shown))
+        new_findings = findings_of(repair.newly_seen(errors), WorkflowSpec, now)
+        findings += filter(None, map(Repairs(renamed=repair.renamed).as_written, new_findings))
     return None, document, Repairs(), findings
 
 
@@ -232,8 +232,8 @@ class _Repair:
         elif pointer == "/pattern" and (typo := mistyped_type(self.value["pattern"])):
             self._rename(pointer, typo, (), frozenset({"type"}))
             self.revealed.add(pointer)
-        elif pointer == "/pattern" and (meant := meant_pattern(value_at(self.value, pointer))):
-            self.value["pattern"]["type"] = meant
+        elif pointer == "/pattern" and (pattern_name := meant_pattern(value_at(self.value, pointer))):
+            self.value["pattern"]["type"] = pattern_name
             self.revealed.add(pointer)
         elif error["type"] != "union_tag_not_found" or not self._give_form(pointer):
             self._replace(pointer)
@@ -298,14 +298,14 @@ class _Repair:
         holder = value_at(self.value, pointer)
         if key not in holder:
             return
-        meant = meant_key(key, known_keys, holder) if known_keys else meant_at(key, WorkflowSpec, loc, holder)
+        new_key = meant_key(key, known_keys, holder) if known_keys else meant_at(key, WorkflowSpec, loc, holder)
         value = holder.pop(key)
         written = f"{pointer}/{escape(key)}"
         self.replaced.add(written)
-        if meant is not None and meant not in holder:
-            holder[meant] = value
-            self.renamed[f"{pointer}/{escape(meant)}"] = written
-        elif meant is None and (section := section_of(key, WorkflowSpec, loc)):
+        if new_key is not None and new_key not in holder:
+            holder[new_key] = value
+            self.renamed[f"{pointer}/{escape(new_key)}"] = written
+        elif new_key is None and (section := section_of(key, WorkflowSpec, loc)):
             self._move(pointer, [*map(str, section), key], value, written)
 
     def _move(self, pointer: str, path: list[str], value: Any, written: str) -> None:

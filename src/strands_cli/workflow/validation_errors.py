@@ -83,16 +83,16 @@ class _Mistake:
 def findings_of(errors: list[Any], model: type[FormatModel], document: Document, at: str = "") -> Iterator[Finding]:
     """Translate the errors of one validation."""
     root = value_at(document.value, at)
-    meant = _meant_keys(errors, model, root)
-    joined: dict[tuple[str, object], _Mistake] = {}
+    likely_keys = _meant_keys(errors, model, root)
+    mistakes: dict[tuple[str, object], _Mistake] = {}
     for error in errors:
         pointer, is_exact = pointer_of(error["loc"], root)
-        if error["type"] == "missing" and (pointer, error["loc"][-1]) in meant:
+        if error["type"] == "missing" and (pointer, error["loc"][-1]) in likely_keys:
             continue  # the unknown key beside it is a finding
         detail = error["loc"][-1] if error["type"] == "missing" else is_exact
-        mistake = joined.setdefault((pointer, detail), _Mistake(at + pointer, error["loc"], error))
+        mistake = mistakes.setdefault((pointer, detail), _Mistake(at + pointer, error["loc"], error))
         mistake.expected += [word for word in _expected(error) if word not in mistake.expected]
-    for mistake in joined.values():
+    for mistake in mistakes.values():
         finding = _finding(mistake, model, document)
         if finding is not None:
             yield finding
@@ -110,15 +110,15 @@ def first_findings_of(
 
 def few_of(errors: list[Any]) -> tuple[list[Any], int]:
     """Return the errors to report, and how many more there are: of one kind so many in one place, and in all."""
-    shown: list[Any] = []
+    few: list[Any] = []
     by_kind, by_place = Counter[str](), Counter[tuple[str, Loc]]()
     for error in errors:
         group = (error["type"], error["loc"][:-1])
         by_kind[error["type"]] += 1
         by_place[group] += 1
         if by_place[group] <= MOST_IN_PLACE and by_kind[error["type"]] <= MOST_OF_KIND:
-            shown.append(error)
-    return shown, len(errors) - len(shown)
+            few.append(error)
+    return few, len(errors) - len(few)
 
 
 def _meant_keys(errors: list[Any], model: type[FormatModel], root: Any) -> set[tuple[str, str]]:
@@ -253,14 +253,14 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
         fix = f"write `pattern: {{type: {value}, config: {{...}}}}`" if names_pattern else AS_MAPPING
         return Finding(WRONG_TYPE, message, where, fix)
     if mistake.loc[-1:] == ("pattern",):
-        name, meant = value.get("type"), meant_pattern(value)
+        name, pattern_name = value.get("type"), meant_pattern(value)
         if typo := mistyped_type(value):
             key_place = document.where(f"{mistake.pointer}/{escape(typo)}", key=True)
             return Finding(UNKNOWN_KEY, f"`{typo}` is not a key of `pattern`", key_place, "did you mean `type`?")
         if name is None:
-            fix = f"add `type: {meant}`" if meant else f"one of {', '.join(PATTERNS.installed())}"
+            fix = f"add `type: {pattern_name}`" if pattern_name else f"one of {', '.join(PATTERNS.installed())}"
             return Finding(MISSING_KEY, "`pattern` has no `type`", where, fix)
-        fix = f"did you mean `{meant}`?" if meant else f"one of {', '.join(PATTERNS.installed())}"
+        fix = f"did you mean `{pattern_name}`?" if pattern_name else f"one of {', '.join(PATTERNS.installed())}"
         return Finding(UNKNOWN_PATTERN, f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix)
     for key in value:
         close = did_you_mean(str(key), STEP_WORDS)
@@ -273,7 +273,7 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
 def _wrong_type(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding:
     value = mistake.error["input"]
     # Of two that may be written, the wider one says both.
-    expected = [one for one in mistake.expected if one != "a whole number" or "a number" not in mistake.expected]
+    expected = [kind for kind in mistake.expected if kind != "a whole number" or "a number" not in mistake.expected]
     message = f"`{spoken(mistake.pointer)}` must be {' or '.join(expected)}, not {_kind(value)}"
     fix = "put it in quotes" if mistake.expected == ["text"] and isinstance(value, bool) else None
     number = _DURATION.fullmatch(value) if isinstance(value, str) and "number" in mistake.expected[0] else None

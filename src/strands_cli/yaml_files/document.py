@@ -68,13 +68,13 @@ class Document:
         line, column = self._position(pointer, key)
         return Where(self.file, line, column, pointer)
 
-    def first_too_large(self, counted: Mapping[str, tuple[Any, int]]) -> Finding | None:
+    def first_too_large(self, parts: Mapping[str, tuple[Any, int]]) -> Finding | None:
         """Return the finding about more entries than are checked in a bounded time.
 
         Args:
-            counted: The list or mapping at each pointer, and how many entries it may have.
+            parts: The list or mapping at each pointer, and how many entries it may have.
         """
-        for pointer, (part, most) in counted.items():
+        for pointer, (part, most) in parts.items():
             if isinstance(part, (dict, list)) and len(part) > most:
                 message = f"this has {len(part):,} entries, and {most:,} are the most"
                 return Finding(DOCUMENT_TOO_LARGE, message, self.where(pointer, key=True), "split the file")

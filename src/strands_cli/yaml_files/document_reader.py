@@ -120,13 +120,13 @@ class FileSnapshot:
     format_version: int | None = None
     of_others: bool | None = None
 
-    def read(self, path: Path, shown: Path | None = None) -> Document:
-        """Return a file as a document; `shown` is its name in findings. Raises as `read_document` does."""
+    def read(self, path: Path, shown_path: Path | None = None) -> Document:
+        """Return a file as a document; `shown_path` is its name in findings. Raises as `read_document` does."""
         text = self.texts.get(stored_name(path))
         if text is None and self.is_all:
-            finding = Finding(FILE_NOT_READ, f"'{shown or path}' is not read here", None, _ELSEWHERE, "warning")
+            finding = Finding(FILE_NOT_READ, f"'{shown_path or path}' is not read here", None, _ELSEWHERE, "warning")
             raise InvalidInput("the file is not read here", findings=[finding])
-        return read_document(shown or path, text)
+        return read_document(shown_path or path, text)
 
     def text(self, path: Path) -> str | None:
         """Return a file's text, or None where it cannot be read."""

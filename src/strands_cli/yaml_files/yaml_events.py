@@ -268,8 +268,8 @@ class _Builder:
         return text
 
     def _report_tag(self, tag: str, position: Position, pointer: str) -> None:
-        shown = tag.replace(_TAG, "!!")
-        self._report(YAML_TAG, f"the tag {shown!r} is not allowed", position, pointer, "remove the tag")
+        tag_text = tag.replace(_TAG, "!!")
+        self._report(YAML_TAG, f"the tag {tag_text!r} is not allowed", position, pointer, "remove the tag")
 
     def _plain_value(self, text: str, position: Position, pointer: str) -> Any:
         if text in _CONSTANTS:
@@ -471,5 +471,5 @@ def _character_error(file: str, text: str, error: Exception) -> InvalidInput:
     offset = match.start() if match else 0
     line = text.count("\n", 0, offset) + 1
     where = Where(file, line, offset - text.rfind("\n", 0, offset))
-    shown = f"U+{ord(match[0]):04X}" if match else str(error)
-    return refused(BAD_CHARACTER, f"the character {shown} is not allowed in YAML", where)
+    character = f"U+{ord(match[0]):04X}" if match else str(error)
+    return refused(BAD_CHARACTER, f"the character {character} is not allowed in YAML", where)

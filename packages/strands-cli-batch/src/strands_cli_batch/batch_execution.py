@@ -87,8 +87,8 @@ def work_on(work: BatchWork, flags: BatchFlags, document: dict[str, Any]) -> int
     if not work.choices.engine:
         require_open_files(work.choices.at_a_time)
     draws = not flags.verbose and not (work.choices.out == "-" and sys.stdout.isatty())
-    shown = {"quiet": flags.quiet, "verbose": flags.verbose, "draws": draws}
-    with ManyRunsView.opened(work.workflow, progress.drawn, **shown) as view:
+    view_options = {"quiet": flags.quiet, "verbose": flags.verbose, "draws": draws}
+    with ManyRunsView.opened(work.workflow, progress.drawn, **view_options) as view:
         session = _session(work, flags, view, tally)
         session.listen = _listener(flags, view, progress)
         try:

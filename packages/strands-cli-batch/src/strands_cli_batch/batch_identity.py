@@ -70,14 +70,14 @@ def find_batch(store: RunStore, name: str) -> str:
     if name in batches:
         return name
     if name == LAST:
-        meant = list(batches)[:1]
+        matching_ids = list(batches)[:1]
     else:
-        meant = _of_name(name, batches)[:1] or [batch for batch in batches if name and batch.startswith(name)]
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
+        matching_ids = _of_name(name, batches)[:1] or [batch for batch in batches if name and batch.startswith(name)]
+    if len(matching_ids) == 1:
+        return matching_ids[0]
+    if matching_ids:
         raise RunRecordError(
-            f"the ids of {len(meant)} batches start with {name!r}", fix=f"they are: {first_of(meant, 5)}"
+            f"the ids of {len(matching_ids)} batches start with {name!r}", fix=f"they are: {first_of(matching_ids, 5)}"
         )
     if (batch := PARTS.whole(name)) is not None:
         raise RunRecordError(f"{name} is a row of a batch", fix=f"name the batch: {batch}")

@@ -36,9 +36,9 @@ class RowFindings:
             rest: Returns place and fix.
             row: Number and line of its row, which is left out if such rows are skipped; None for a fault of the file.
         """
-        shown = self.of_rows if self.skips and row is not None else self.shown
-        if len(shown) < MOST_SHOWN:
-            shown.append(Finding(code, message, *rest()))
+        findings_so_far = self.of_rows if self.skips and row is not None else self.shown
+        if len(findings_so_far) < MOST_SHOWN:
+            findings_so_far.append(Finding(code, message, *rest()))
         if row is None or not self.skips:
             self.count += 1
             self._in_rows += row is not None

@@ -130,15 +130,15 @@ class TextLines:
     def __init__(self, source: RowSource) -> None:
         self.name = source.name
         self.number = 0
-        counted = io.BufferedReader(_CountedStream(source.stream, source.name), 64 * 1024)
-        begin = counted.peek(4)[:4]
+        buffered = io.BufferedReader(_CountedStream(source.stream, source.name), 64 * 1024)
+        begin = buffered.peek(4)[:4]
         if begin in _WORKBOOKS:
             finding = Finding(ROWS_UNREADABLE, "the file is a workbook, not text", self.where(1, 1), _OF_WORKBOOK)
             raise InvalidInput("the file of rows is not text in UTF-8", findings=[finding])
         # Excel writes "Unicode text" so. The error handler marks bytes of invalid UTF-8: their place is known then.
         is_wide = begin[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         encoding, errors = ("utf-16", "replace") if is_wide else ("utf-8-sig", "surrogateescape")
-        self._text = io.TextIOWrapper(counted, encoding, errors=errors, newline="")
+        self._text = io.TextIOWrapper(buffered, encoding, errors=errors, newline="")
 
     def __iter__(self) -> Iterator[str]:
         """Yield the lines.

@@ -105,8 +105,8 @@ def import_in_child(
 
 
 def _environment(home: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return {**kept, "HOME": str(home), "TMPDIR": str(home), "PYTHONNOUSERSITE": "1"}
+    variables = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**variables, "HOME": str(home), "TMPDIR": str(home), "PYTHONNOUSERSITE": "1"}
 
 
 def _read(result: Path, count: int) -> dict[str, Any] | None:

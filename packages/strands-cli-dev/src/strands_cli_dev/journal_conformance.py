@@ -291,8 +291,8 @@ class JournalContract:
         expect(written >= ROWS, f"the other process wrote {written} of {ROWS} rows")
         with contextlib.closing(self.open_journal(tmp_path)) as journal:
             keys = {row.key for row in journal.rows()}
-            lost = [number for number in range(written + 1) if f"steps.{number}" not in keys]
-            expect(not lost, f"rows that were written are lost: {lost[:10]}")
+            missing_numbers = [number for number in range(written + 1) if f"steps.{number}" not in keys]
+            expect(not missing_numbers, f"rows that were written are lost: {missing_numbers[:10]}")
 
     @contextlib.contextmanager
     def _journal(self, directory: Path) -> Iterator[Journal]:

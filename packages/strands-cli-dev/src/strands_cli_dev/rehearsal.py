@@ -71,8 +71,8 @@ class Scene:
     @property
     def title(self) -> str:
         """The call as readable text."""
-        shown = repr(dict(self.example.input))
-        return f"{self.tool}({shown if len(shown) <= 120 else shown[:117] + '...'})"
+        input_text = repr(dict(self.example.input))
+        return f"{self.tool}({input_text if len(input_text) <= 120 else input_text[:117] + '...'})"
 
     def check_expected(self) -> Iterator[str]:
         """Yield how the first answer differs from the expected one."""

@@ -80,13 +80,13 @@ class StoreContract:
             self._expect_unknown(lambda: store.find("last"))
             for number, run_id in enumerate((FIRST, SECOND, "batch-1234", "batch-1234.row")):
                 create(store, run_id, started_at=float(number)).close()
-            for name, meant in (
+            for name, expected_id in (
                 (FIRST, FIRST),
                 (SECOND[:-3], SECOND),
                 ("last", "batch-1234.row"),
                 ("batch-1234", "batch-1234"),
             ):
-                expect(store.find(name) == meant, f"{name} is {store.find(name)}, not {meant}")
+                expect(store.find(name) == expected_id, f"{name} is {store.find(name)}, not {expected_id}")
             for name in ("2026", "%", "", "batch-1234.rows", "_"):
                 self._expect_unknown(partial(store.find, name))
 
@@ -96,8 +96,13 @@ class StoreContract:
         with self._store(tmp_path) as store:
             for number, run_id in enumerate((FIRST, BATCH_ID, *rows)):
                 create(store, run_id, started_at=float(number)).close()
-            for name, meant in ((BATCH_ID, BATCH_ID), (BATCH_ID[:4], BATCH_ID), ("last", BATCH_ID), (rows[0], rows[0])):
-                expect(store.find(name) == meant, f"{name} is {store.find(name)}, not {meant}")
+            for name, expected_id in (
+                (BATCH_ID, BATCH_ID),
+                (BATCH_ID[:4], BATCH_ID),
+                ("last", BATCH_ID),
+                (rows[0], rows[0]),
+            ):
+                expect(store.find(name) == expected_id, f"{name} is {store.find(name)}, not {expected_id}")
 
     def test_a_run_without_facts_is_a_problem_of_the_list(self, tmp_path: Path) -> None:
         """A process can die before it has written the facts of the run; such a run can be deleted."""
@@ -241,22 +246,22 @@ class StoreContract:
         """Its work is stopped, no effect begins, and nothing that it writes is stored."""
         with self._store(tmp_path) as store:
             stopped = threading.Event()
-            lost = create(store, FIRST)
-            lost.on_stop(stopped.set)
-            write_rows(lost, DONE)
+            lost_journal = create(store, FIRST)
+            lost_journal.on_stop(stopped.set)
+            write_rows(lost_journal, DONE)
             with contextlib.ExitStack() as uncut:
-                uncut.callback(lost.close)  # where this store has nothing to cut, or does not stop the work
+                uncut.callback(lost_journal.close)  # where this store has nothing to cut, or does not stop the work
                 self.cut_off(tmp_path, FIRST)
                 expect(stopped.wait(WAIT_S), "its work was not stopped")
                 uncut.pop_all()
             with contextlib.closing(store.open(FIRST)) as journal:
                 late = replace(DONE, key="steps.9")
-                for use in (lost.write, lost.begin):
+                for use in (lost_journal.write, lost_journal.begin):
                     self._expect_unknown(partial(_finish, use, late))
-                self._expect_unknown(lambda: lost.put(status="completed"))
+                self._expect_unknown(lambda: lost_journal.put(status="completed"))
                 with contextlib.suppress(RunRecordError):
-                    lost.note(late)
-                lost.close()
+                    lost_journal.note(late)
+                lost_journal.close()
                 write_rows(journal, replace(DONE, key="steps.1"))
                 expect([row.key for row in journal.rows()] == [DONE.key, "steps.1"], "a late row was stored")
                 expect(journal.get("status") == "running", "a late fact was stored")

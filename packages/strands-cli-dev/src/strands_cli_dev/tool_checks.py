@@ -181,8 +181,8 @@ def _differences(in_manifest: Mapping[str, Any], tool: PluginTool) -> Iterator[s
     for field, key in {**keys, "annotations": "annotations", "strands_cli": "strands_cli"}.items():
         left, right = in_manifest.get(field) or None, json.loads(json.dumps(spec.get(key) or None, default=repr))
         if left != right:
-            written, made = (shortened(json.dumps(side, ensure_ascii=False), 100) for side in (left, right))
-            yield f"{field} of {tool.name} is {written} in the manifest, and {made} in the code"
+            written, in_code = (shortened(json.dumps(side, ensure_ascii=False), 100) for side in (left, right))
+            yield f"{field} of {tool.name} is {written} in the manifest, and {in_code} in the code"
     for number, example in enumerate(in_manifest.get("examples") or ()):
         problem = first_problem(tool.input_schema, json_object(example).get("input", example))
         if problem is not None:

@@ -21,7 +21,9 @@ from strands_cli_dev.plugin_check.plugin_project import PluginProject
 from strands_cli_dev.plugin_check.whole_plugin import check_plugin
 
 
-def adoptable_tools(name: str, path: Sequence[str], taken: Collection[str] = ()) -> list[tuple[ToolRecord, str | None]]:
+def adoptable_tools(
+    name: str, path: Sequence[str], taken_names: Collection[str] = ()
+) -> list[tuple[ToolRecord, str | None]]:
     """Return the tools in the source of a distribution that declares none, each with why it cannot be adopted.
 
     Args:
@@ -29,7 +31,7 @@ def adoptable_tools(name: str, path: Sequence[str], taken: Collection[str] = ())
         path: The directories to search, its unpacked folder first. taken: The names of other tools, which none of them
             gets.
     """
-    survey_result = survey(name, AdoptedFile(), taken, path=path)
+    survey_result = survey(name, AdoptedFile(), taken_names, path=path)
     tools = []
     for candidate in survey_result.candidates:
         record = candidate.record(survey_result.tools)

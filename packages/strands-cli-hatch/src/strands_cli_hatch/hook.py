@@ -79,10 +79,10 @@ class ManifestHook(BuildHookInterface[Any]):
                 # A version control system may ignore it; then hatchling would leave it out.
                 build_data["artifacts"].append("/" + from_root.as_posix())
                 continue
-            made = Path(self._made) / f"{number}.json"
-            made.write_text(manifest.text, encoding="utf-8", newline="\n")
+            path_of_manifest = Path(self._made) / f"{number}.json"
+            path_of_manifest.write_text(manifest.text, encoding="utf-8", newline="\n")
             path = manifest.path if self.target_name == "wheel" else from_root
-            build_data["force_include"][str(made)] = path.as_posix()
+            build_data["force_include"][str(path_of_manifest)] = path.as_posix()
 
     def _abort(self, problems: list[str]) -> NoReturn:
         self.app.abort("\n".join(["strands-tools: the manifest cannot go into the build", *problems]))

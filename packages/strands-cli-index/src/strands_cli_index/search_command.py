@@ -80,8 +80,8 @@ def search(
     plugins += _installed_only(words, installed, {plugin["name"] for plugin in plugins})
     plugins.sort(key=lambda plugin: (_rank(plugin, words), plugin["name"]))
     if as_json:
-        shown = [finding.as_dict() for finding in findings]
-        print_json({"words": list(words), "plugins": plugins, "remarks": remarks, "findings": shown})
+        finding_documents = [finding.as_dict() for finding in findings]
+        print_json({"words": list(words), "plugins": plugins, "remarks": remarks, "findings": finding_documents})
     else:
         for remark in remarks:
             say(f"warning: {remark}")
@@ -140,7 +140,7 @@ def _installed_only(words: Sequence[str], installed: InstalledCatalog, listed: s
     groups = _packaged_here()
     folded = [word.casefold() for word in words]
     for name in sorted((owners.keys() | groups.keys()) - listed):
-        records = [record for held in owners.get(name, ()) for record in (held, *(held.members or ()))]
+        records = [record for owner in owners.get(name, ()) for record in (owner, *(owner.members or ()))]
         packaged = groups.get(name) or {group: [] for group in GROUPS}
         summary = _summary_of(name)
         texts = [name, summary, *(name for names in packaged.values() for name in names)]
@@ -205,11 +205,11 @@ def _lines(plugin: Mapping[str, Any], words: Sequence[str], *, is_named: bool) -
         "" if installed is None else " (installed)" if installed == plugin["version"] else f" (installed: {installed})"
     )
     yield f"{plugin['name']} {plugin['version'] or '?'}{here}  {_line(plugin['summary'])}".rstrip()
-    shown = _tools_to_show(plugin["tools"], words)
-    for tool in shown[:MOST_TOOLS]:
+    tools_shown = _tools_to_show(plugin["tools"], words)
+    for tool in tools_shown[:MOST_TOOLS]:
         yield f"    {_line(tool['name'])}  {_line(tool['description'])} ({_line(tool['permissions'])})"
-    if len(shown) > MOST_TOOLS:
-        yield f"    and {counted(len(shown) - MOST_TOOLS, 'tool')} more"
+    if len(tools_shown) > MOST_TOOLS:
+        yield f"    and {counted(len(tools_shown) - MOST_TOOLS, 'tool')} more"
     for group in GROUPS:
         if plugin[group]:
             yield f"    {group}: {_line(', '.join(plugin[group]))}"

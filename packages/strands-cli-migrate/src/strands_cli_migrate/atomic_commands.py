@@ -238,11 +238,11 @@ def new(
     if path.suffix not in ("", ".yaml"):
         raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
     name = path.stem if path.suffix else path.name
-    made = write_agent(name, new_agent(name), path.parent, force=force)
+    files = write_agent(name, new_agent(name), path.parent, force=force)
     if as_json:
-        print_json({"made": [str(file) for file in made]})
+        print_json({"made": [str(file) for file in files]})
         return
-    lines = [*(f"made {file}" for file in made), "next:", f"  strands atomic test {shlex.quote(str(made[0]))}"]
+    lines = [*(f"made {file}" for file in files), "next:", f"  strands atomic test {shlex.quote(str(files[0]))}"]
     print_result("\n".join(lines))
 
 

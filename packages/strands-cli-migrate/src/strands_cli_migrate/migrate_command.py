@@ -103,21 +103,23 @@ def migrated(name: str) -> FileMigration:
     version = value.get("version")
     if is_present(version) or not is_version(version) or "pattern" not in value or "format" in value:
         return FileMigration(name, before, before, reported, is_refused=not is_present(version))
-    made = earlier(copy.deepcopy(dict(value)))
-    is_refused = any(problem.severity == "error" for problem in made.problems)
-    return FileMigration(name, before, before if is_refused else _text(name, before, value, made), reported, is_refused)
+    translation = earlier(copy.deepcopy(dict(value)))
+    is_refused = any(problem.severity == "error" for problem in translation.problems)
+    return FileMigration(
+        name, before, before if is_refused else _text(name, before, value, translation), reported, is_refused
+    )
 
 
-def _text(name: str, before: str, old: Any, made: Translation) -> str:
+def _text(name: str, before: str, old: Any, translation: Translation) -> str:
     """Return the new text of a file: with its comments, unless they cannot be kept."""
     from strands_cli.api import read_document
     from strands_cli_migrate.rewritten_text import rewritten, same, written
 
     ends = "\r\n" if "\r\n" in before else "\n"
-    text = rewritten(before.replace("\r\n", "\n"), old, made.value, made.places)
-    if text is None or not same(read_document(name, text).value, made.value):
+    text = rewritten(before.replace("\r\n", "\n"), old, translation.value, translation.places)
+    if text is None or not same(read_document(name, text).value, translation.value):
         say(f"{name}: it is written from the start, without its comments")
-        text = written(made.value)
+        text = written(translation.value)
     return text.replace("\n", ends)
 
 

@@ -160,8 +160,8 @@ class _Rewriter:
         for key, value in node.pairs:
             if key.text == "<<":
                 for item in value.items or [value]:
-                    brought = self.anchored.get(item.name or "")
-                    merged = {**(brought if isinstance(brought, dict) else {}), **merged}
+                    anchored_value = self.anchored.get(item.name or "")
+                    merged = {**(anchored_value if isinstance(anchored_value, dict) else {}), **merged}
         return merged
 
     def _remove(self, node: Node, number: int) -> None:
@@ -179,14 +179,14 @@ class _Rewriter:
 
     def _add(self, node: Node, stays: list[tuple[Node, Node]], name: str, value: Any, pointer: str) -> None:
         """Add a pair behind the last of those that stay, or a section behind those before it."""
-        kept, column = self._text_of(self.moved.get(pointer), name, value), self._column(node.pairs[0][0].start)
+        source_text, column = self._text_of(self.moved.get(pointer), name, value), self._column(node.pairs[0][0].start)
         is_section = pointer.count("/") == 1 and name in _ORDER
         earlier = [pair for pair in stays if is_section and _rank(pair[0].text) < _rank(name)]
         last = max(earlier, key=lambda pair: _rank(pair[0].text), default=stays[-1])[1].end
         if node.style:
-            self.edits.append((last, last, f", {kept or f'{_key(name)}: {_flow(value)}'}"))
+            self.edits.append((last, last, f", {source_text or f'{_key(name)}: {_flow(value)}'}"))
             return
-        lines = [" " * column + kept] if kept is not None else _block({name: value}, column)
+        lines = [" " * column + source_text] if source_text is not None else _block({name: value}, column)
         position = self._line_end(last)
         self.edits.append((position, position, "".join(f"\n{line}" for line in lines)))
 

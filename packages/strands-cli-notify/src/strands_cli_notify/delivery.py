@@ -43,14 +43,14 @@ def deliver(message: Message, ways: Sequence[Command | Webhook], seconds: float 
     try:
         # In threads, which Ctrl-C does not reach. A running attempt ends by itself a little before it is given up.
         sending = [(way, _start(message, way, 0.9 * seconds, programs)) for way in ways]
-        return [_outcome(way, sent, until) for way, sent in sending]
+        return [_outcome(way, future, until) for way, future in sending]
     finally:
         programs.end()
 
 
 def _start(message: Message, way: Command | Webhook, seconds: float, programs: Programs) -> Future[None]:
     """Send in a thread that does not delay the end of the process."""
-    sent: Future[None] = Future()
+    future: Future[None] = Future()
 
     def work() -> None:
         try:
@@ -58,17 +58,17 @@ def _start(message: Message, way: Command | Webhook, seconds: float, programs: P
                 run_program(way, message.facts, message.body, seconds, programs)
             else:
                 send_signed(way.url, way.secret(), message.id, message.body, seconds)
-            sent.set_result(None)
+            future.set_result(None)
         except BaseException as error:  # noqa: BLE001 - the waiting thread gets it
-            sent.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=work, daemon=True, name="strands-notify").start()
-    return sent
+    return future
 
 
-def _outcome(way: Command | Webhook, sent: Future[None], until: float) -> Delivery:
+def _outcome(way: Command | Webhook, future: Future[None], until: float) -> Delivery:
     try:
-        sent.result(max(0.0, until - time.monotonic()))
+        future.result(max(0.0, until - time.monotonic()))
     except StrandsCliError as error:
         return Delivery(way, error.message, error.fix)
     except NotSent as error:

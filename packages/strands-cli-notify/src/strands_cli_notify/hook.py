@@ -36,7 +36,7 @@ class Notify:
         if not ways:
             return []
         outcomes = deliver(message_of(run, questions), ways)
-        return [_warning(f"{sent.way}: {sent.problem}", sent.fix) for sent in outcomes if sent.problem]
+        return [_warning(f"{outcome.way}: {outcome.problem}", outcome.fix) for outcome in outcomes if outcome.problem]
 
     @hookimpl
     def strands_doctor_checks(self) -> Iterator[Check]:
@@ -55,9 +55,9 @@ def send_test() -> Iterator[Check]:
     Raises:
         InvalidInput: The config file is not valid.
     """
-    for sent in deliver(trial_message(), [target.way for target in read_targets()]):
-        if sent.problem is None:
-            yield Check(NAME, "ok", f"{sent.way} got a test message")
+    for outcome in deliver(trial_message(), [target.way for target in read_targets()]):
+        if outcome.problem is None:
+            yield Check(NAME, "ok", f"{outcome.way} got a test message")
         else:
-            fix = sent.fix or "correct the target, or what it names"
-            yield Check(NAME, "failed", f"{sent.way}: {sent.problem}", fix)
+            fix = outcome.fix or "correct the target, or what it names"
+            yield Check(NAME, "failed", f"{outcome.way}: {outcome.problem}", fix)

@@ -94,10 +94,10 @@ class Readers:
                     cursor = connection.execute(statement, parameters or None)
                     rows = cursor.fetchall() if cursor.description else []
                 except psycopg.Error as error:
-                    lost = is_lost(error, connection)
-                    connection.close() if lost else self._give_back(connection)
-                    if not (lost and was_idle):
-                        raise (cut if lost else unusable)(error, self._place, self._target.schema) from error
+                    is_cut = is_lost(error, connection)
+                    connection.close() if is_cut else self._give_back(connection)
+                    if not (is_cut and was_idle):
+                        raise (cut if is_cut else unusable)(error, self._place, self._target.schema) from error
                     connection = self._taken()
                 except BaseException:
                     connection.close()

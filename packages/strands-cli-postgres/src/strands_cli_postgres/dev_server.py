@@ -125,11 +125,11 @@ def _short_folder(folder: Path) -> Path:
     note = folder / "socket-place"
     with (folder / "socket.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        kept = Path(os.fsdecode(note.read_bytes())) if note.exists() else Path()
-        if not _can_have(kept):
-            kept = _short_place()
-            note.write_bytes(os.fsencode(kept))
-    return kept
+        noted_path = Path(os.fsdecode(note.read_bytes())) if note.exists() else Path()
+        if not _can_have(noted_path):
+            noted_path = _short_place()
+            note.write_bytes(os.fsencode(noted_path))
+    return noted_path
 
 
 def _short_place() -> Path:

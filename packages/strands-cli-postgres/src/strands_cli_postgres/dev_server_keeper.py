@@ -96,12 +96,12 @@ class Keeper:
     def make_cluster(self) -> None:
         """Make an empty cluster, unless there is one; one that was interrupted is made again."""
         if not (self.data / "PG_VERSION").exists():
-            made = self.folder / "data-unfinished"
-            shutil.rmtree(made, ignore_errors=True)
-            ran = self.call("initdb", "-D", str(made), "-U", SUPERUSER, "-A", "peer", "-E", "UTF8", "--locale=C")
+            unfinished = self.folder / "data-unfinished"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            ran = self.call("initdb", "-D", str(unfinished), "-U", SUPERUSER, "-A", "peer", "-E", "UTF8", "--locale=C")
             if ran.returncode:
                 raise SystemExit((ran.stderr or ran.stdout).decode(errors="replace").strip())
-            made.rename(self.data)
+            unfinished.rename(self.data)
         # Each time, since the user may have another name by now.
         (self.data / "pg_hba.conf").write_text("local all all peer map=owner\n")
         name = '"' + self.user.replace('"', '""') + '"'
@@ -136,9 +136,9 @@ class Keeper:
         if not self.psql(f"SELECT FROM pg_roles WHERE rolname = '{ROLE}'").stdout.count(b"(1 row)"):
             self.psql(f"CREATE ROLE {ROLE} LOGIN CREATEDB")
         if not self.psql(f"SELECT FROM pg_database WHERE datname = '{DATABASE}'").stdout.count(b"(1 row)"):
-            made = self.psql(f"CREATE DATABASE {DATABASE} OWNER {ROLE}")
-            if made.returncode:
-                raise SystemExit(made.stderr.decode(errors="replace"))
+            outcome = self.psql(f"CREATE DATABASE {DATABASE} OWNER {ROLE}")
+            if outcome.returncode:
+                raise SystemExit(outcome.stderr.decode(errors="replace"))
 
     def psql(self, statement: str) -> subprocess.CompletedProcess[bytes]:
         """Run a statement as the superuser."""

@@ -68,21 +68,21 @@ def create_run(database: Database, run_id: str) -> TakenRun:
     session = database.session()
 
     def create(connection: psycopg.Connection[Any]) -> TakenRun | None:
-        taken = None
+        columns = None
         try:
-            taken = connection.execute(statement, (run_id, key, _holder(connection), key)).fetchone()
+            columns = connection.execute(statement, (run_id, key, _holder(connection), key)).fetchone()
         finally:
             # Locks of a session stay when a statement fails.
-            if taken is None and not connection.broken:
+            if columns is None and not connection.broken:
                 _unlock(connection, key)
-        return None if taken is None else TakenRun(session, *taken)
+        return None if columns is None else TakenRun(session, *columns)
 
-    taken = session.claim(run_id, create)
-    if taken is None:
+    taken_run = session.claim(run_id, create)
+    if taken_run is None:
         raise RunRecordError(
             f"there is a run {run_id} in {database.place} already", fix=f"see what it is: strands runs show {run_id}"
         )
-    return taken
+    return taken_run
 
 
 def take_run(database: Database, run_id: str) -> TakenRun:
@@ -99,21 +99,21 @@ def take_run(database: Database, run_id: str) -> TakenRun:
         if not _lock(connection, key):
             return None
         try:
-            taken = connection.execute(statement, (_holder(connection), run_id)).fetchone()
-            if taken is None:
+            columns = connection.execute(statement, (_holder(connection), run_id)).fetchone()
+            if columns is None:
                 raise unknown_run(database, run_id)
         except Exception:
             if not connection.broken:
                 _unlock(connection, key)
             raise
-        number, fence, position, *listed = taken
+        number, fence, position, *listed = columns
         return TakenRun(session, number, fence, position, dict(zip(_COLUMNS, listed, strict=True)))
 
-    while (taken := session.claim(run_id, take)) is None:
+    while (taken_run := session.claim(run_id, take)) is None:
         if time.monotonic() > end:
             raise held_by_other(database, run_id)
         time.sleep(LOOK_S)
-    return taken
+    return taken_run
 
 
 def is_held(database: Database, run_id: str) -> bool:
@@ -130,10 +130,10 @@ def held_by_other(database: Database, run_id: str) -> RunRecordError:
     holder, backend = holders[0]
     facts = json.loads(holder or "{}")
     where = f" (process {facts.get('pid')} on {facts.get('host')})" if facts else ""
-    cut = f", or as its role in psql: SELECT pg_terminate_backend({backend})" if backend else ""
+    remark = f", or as its role in psql: SELECT pg_terminate_backend({backend})" if backend else ""
     return RunRecordError(
         f"another process{where} is working on the run {run_id}",
-        fix=f"wait until it ends, or stop it: strands runs cancel {run_id}{cut}",
+        fix=f"wait until it ends, or stop it: strands runs cancel {run_id}{remark}",
     )
 
 

@@ -169,18 +169,18 @@ class HeldJournal(PostgresJournal):
         fence: That of the run when it was taken; a row is only written while the run has it.
     """
 
-    def __init__(self, database: Database, run_id: str, taken: TakenRun) -> None:
-        super().__init__(database, run_id, taken.number)
-        self.fence = taken.fence
-        self._session = taken.session
-        self._position, self._listed = taken.position, taken.listed
+    def __init__(self, database: Database, run_id: str, taken_run: TakenRun) -> None:
+        super().__init__(database, run_id, taken_run.number)
+        self.fence = taken_run.fence
+        self._session = taken_run.session
+        self._position, self._listed = taken_run.position, taken_run.listed
         self._lock = threading.Lock()
         self._newest: dict[str, Row] = {}  # uncommitted rows, by key
         self._error: RunRecordError | None = None
         self._stop: Callable[[], None] | None = None
         self._is_asked = False
         self._facts.is_held = True
-        self._ahead = RowsAhead(database, taken.number, is_new=not taken.position)
+        self._ahead = RowsAhead(database, taken_run.number, is_new=not taken_run.position)
         key = lock_key(database.schema, run_id)
         self._give_up = once(lambda: self._session.release(self, key))
         self._session.hold(self)

@@ -201,11 +201,11 @@ class Session:
 
     def _step(self, selector: selectors.BaseSelector) -> bool:
         """Do the next work, or wait for it; return whether the session goes on."""
-        taken = self._taken()
-        if isinstance(taken, Call):
-            self._do_call(taken)
-        elif taken:
-            self._store(taken)
+        next_work = self._taken()
+        if isinstance(next_work, Call):
+            self._do_call(next_work)
+        elif next_work:
+            self._store(next_work)
         elif self._is_closing:
             return False
         else:
@@ -243,7 +243,7 @@ class Session:
     def _store(self, entries: list[Entry]) -> None:
         """Commit entries; where the server refuses them, those of each run by themselves: one must not fail another."""
         try:
-            held = store_entries(self._connection, self._statement, entries, self._backend)
+            held_runs = store_entries(self._connection, self._statement, entries, self._backend)
         except Exception as error:  # noqa: BLE001 - of the server or of the client
             failed, runs = self._failed(error), by_run(entries)
             if self.error is None and len(runs) > 1:
@@ -255,12 +255,14 @@ class Session:
             answer(entries, {entry.run.number: failed for entry in entries})
             return
         errors = {
-            run.number: taken_over(run.run_id) for run in (entry.run for entry in entries) if run.number not in held
+            run.number: taken_over(run.run_id)
+            for run in (entry.run for entry in entries)
+            if run.number not in held_runs
         }
         for entry in entries:
             if entry.run.number in errors:
                 entry.run.lose(errors[entry.run.number])
-            elif held[entry.run.number]:
+            elif held_runs[entry.run.number]:
                 entry.run.ask_to_stop()
         answer(entries, errors)
 
@@ -290,22 +292,22 @@ class Session:
 
     def _lose(self, error: BaseException) -> RunRecordError:
         """Refuse all present and later writes, and tell the runs that they are not held any more."""
-        lost = Unreachable(
+        unreachable = Unreachable(
             f"the connection to the store {self._place} is lost, and with it the hold on the runs of this process: "
             f"{words_of(error)}",
             fix="when the store can be reached again: strands resume RUN",
         )
         with self._lock:
-            self.error = self.error or lost
+            self.error = self.error or unreachable
             queue, self._queue = list(self._queue), deque()
             runs = list(self._held.values())
         for run in runs:
-            run.lose(lost)
+            run.lose(unreachable)
         for call in (waiting_call for waiting_call in queue if isinstance(waiting_call, Call)):
-            call.done.set_exception(lost)
+            call.done.set_exception(unreachable)
         waiting = [waiting_call for waiting_call in queue if isinstance(waiting_call, Entry)]
-        answer(waiting, {entry.run.number: lost for entry in waiting})
-        return lost
+        answer(waiting, {entry.run.number: unreachable for entry in waiting})
+        return unreachable
 
 
 def stop_channel(schema: str) -> str:

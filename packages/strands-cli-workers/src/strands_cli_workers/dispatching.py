@@ -194,9 +194,9 @@ class Dispatcher:
             self._work.report(WorkerEvent("returned", f"stopped {run_id}, which waits for another worker", run_id))
             return again(ticket, 0.0)
         seconds = round(time.monotonic() - began, 3)
-        lost = end.message if isinstance(end, HoldLost) and not end.is_asked else ""
-        if lost or status == UNKNOWN:
-            self._lost(run_id, lost or reason, seconds)
+        loss = end.message if isinstance(end, HoldLost) and not end.is_asked else ""
+        if loss or status == UNKNOWN:
+            self._lost(run_id, loss or reason, seconds)
             # Unless another process has it already, it waits again: by the journal a second ticket is nothing.
             return again(ticket, FIRST_DELAY_S) if status in (UNKNOWN, "queued", "interrupted") else None
         facts: dict[str, Any] = {"status": status, "seconds": seconds}
@@ -230,8 +230,8 @@ class Dispatcher:
         try:
             with contextlib.closing(self._work.store.open(ticket.run_id)) as journal:
                 return self._refuse(ticket, journal, error)
-        except RunRecordError as lost:
-            return self._given_back(ticket, lost.message)
+        except RunRecordError as record_error:
+            return self._given_back(ticket, record_error.message)
 
     def _refuse(self, ticket: Ticket, journal: StoredJournal, error: StrandsCliError | OSError) -> Ticket:
         """Store why this worker does not run a run, and return its ticket for another one."""

@@ -60,8 +60,8 @@ def require_queue(name: str, queue: RunQueue) -> None:
     if name in names:
         return
     close = _close_to(name, names)
-    meant = f"did you mean {shlex.quote(close)}? " if close else ""
-    fix = f"{meant}there are: {first_of(names, MOST_LISTED)}; --new makes one"
+    guess = f"did you mean {shlex.quote(close)}? " if close else ""
+    fix = f"{guess}there are: {first_of(names, MOST_LISTED)}; --new makes one"
     raise UsageError(f"there is no queue {name!r}", fix=fix)
 
 

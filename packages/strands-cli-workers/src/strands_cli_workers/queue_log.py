@@ -57,5 +57,5 @@ def _line_of(record: logging.LogRecord) -> str:
         reason = (str(raised).splitlines() or [""])[0]
         text = f"{text.rstrip(':')}: {reason or type(raised).__name__}"
     text = _CLASS.sub("", text)
-    lost = _LOST.search(text)
-    return (f"the queues cannot be reached: {lost[1]}" if lost else text)[:MOST_CHARACTERS]
+    loss = _LOST.search(text)
+    return (f"the queues cannot be reached: {loss[1]}" if loss else text)[:MOST_CHARACTERS]

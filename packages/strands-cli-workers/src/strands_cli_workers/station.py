@@ -121,9 +121,9 @@ class Station:
             if frozen != self.id:
                 self._end_connections(frozen)
         with self._database.explained():
-            for (gone,) in self._rows(sql.GONE):
+            for (worker,) in self._rows(sql.GONE):
                 with self._connection.get().transaction():
-                    recovered += self._recovered(gone)
+                    recovered += self._recovered(worker)
             with self._connection.get().transaction():
                 recovered += self._adopted()
         return list(dict.fromkeys(recovered))
@@ -141,14 +141,14 @@ class Station:
             with self._database.explained():
                 raise error
 
-    def _recovered(self, gone: str) -> list[str]:
+    def _recovered(self, worker: str) -> list[str]:
         """Let the tickets of one lost worker wait again. Its lock is held meanwhile, so that one process does it."""
-        if self._rows(sql.TRY_WORK, gone) != [(True,)]:
+        if self._rows(sql.TRY_WORK, worker) != [(True,)]:
             return []
-        left = self._rows(sql.LEFT_BEHIND, gone)
+        left = self._rows(sql.LEFT_BEHIND, worker)
         for ticket_id, queue, _ in left:
             DBOS.resume_workflow(ticket_id, queue_name=queue or None)
-        self._rows(sql.FORGET_WORKER, gone)
+        self._rows(sql.FORGET_WORKER, worker)
         return [run_id for _, _, run_id in left if run_id]
 
     def _adopted(self) -> list[str]:

@@ -47,8 +47,8 @@ class StrandedRuns:
         if self._next >= len(unfinished):
             self._next = 0
         looked_at = unfinished[self._next : self._next + AT_ONCE]
-        lost = set(looked_at) - self._queue.live(looked_at) if looked_at else set()
-        run_ids = [run_id for run_id in sorted(lost) if self._put(run_id)]
+        lost_ids = set(looked_at) - self._queue.live(looked_at) if looked_at else set()
+        run_ids = [run_id for run_id in sorted(lost_ids) if self._put(run_id)]
         # Those that were not submitted are left out next time, so that the next ones move up.
         self._is_through = self._next + len(looked_at) >= len(unfinished)
         self._next += sum(run_id not in self._not_submitted for run_id in looked_at)

@@ -80,9 +80,9 @@ async def work(where: WorkPlace, choices: WorkerChoices) -> None:
     life = _Life(where, choices)
     end = ProcessEnd(choices.drain_timeout_s, lambda name: _call(loop, life.end, name), where.warn)
     with end.listening():
-        while (lost := await life.work_once()) and not life.ended.is_set():
+        while (loss := await life.work_once()) and not life.ended.is_set():
             # Others have these runs now.
-            where.report(WorkerEvent("warning", f"the worker has lost its place, and takes a new one: {lost}"))
+            where.report(WorkerEvent("warning", f"the worker has lost its place, and takes a new one: {loss}"))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(life.ended.wait(), PLACE_S)
 
@@ -116,15 +116,15 @@ class _Life:
         if station is None:
             return ""
         try:
-            lost = await self._work_at(station)
+            loss = await self._work_at(station)
         except Unreachable as error:
-            lost = error.message
+            loss = error.message
         finally:
             self._worker = None
             await asyncio.to_thread(station.close)
         text = f"the worker {station.id} has ended"
-        where.report(WorkerEvent("ended", text, "", {"lost": lost} if lost else {}))
-        return lost
+        where.report(WorkerEvent("ended", text, "", {"lost": loss} if loss else {}))
+        return loss
 
     def _station(self) -> Station:
         choices, database = self._choices, QueueDatabase(self._where.store)

@@ -52,16 +52,16 @@ class WorkerLock:
         """Note that the event loop works."""
         self._beat_at = time.monotonic()
 
-    def watch(self, lost: Callable[[str], None], frozen_after_s: float | None = None) -> None:
-        """Call `lost` once, from another thread, when the session has ended before `release`.
+    def watch(self, on_loss: Callable[[str], None], frozen_after_s: float | None = None) -> None:
+        """Call `on_loss` once, from another thread, when the session has ended before `release`.
 
         Args:
             frozen_after_s: How old the heartbeat may be until others take the runs of this worker over; None: any age.
         """
         limit_s = math.inf if frozen_after_s is None else frozen_after_s
-        threading.Thread(target=self._watch, args=(lost, limit_s), name="strands-worker-lock", daemon=True).start()
+        threading.Thread(target=self._watch, args=(on_loss, limit_s), name="strands-worker-lock", daemon=True).start()
 
-    def _watch(self, lost: Callable[[str], None], limit_s: float) -> None:
+    def _watch(self, on_loss: Callable[[str], None], limit_s: float) -> None:
         """Try the connection again and again, and write the heartbeat: an old one where the event loop hangs."""
         written, every_s = -math.inf, min(BEAT_S, limit_s / 4)
         while not self._ended.wait(min(WATCH_S, every_s)):
@@ -74,7 +74,7 @@ class WorkerLock:
             except (psycopg.Error, RunRecordError) as error:
                 if not self._ended.is_set():
                     self.is_lost = True
-                    lost(error.message if isinstance(error, RunRecordError) else str(error).strip().splitlines()[0])
+                    on_loss(error.message if isinstance(error, RunRecordError) else str(error).strip().splitlines()[0])
                 return
 
     def mark_draining(self) -> None:

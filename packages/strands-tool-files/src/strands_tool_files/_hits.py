@@ -41,9 +41,9 @@ class Hits:
         if len(self.matches) >= self.max_matches:
             self.stop(f"only the first {self.max_matches} matches are here")
             return
-        shown = _excerpt(line, span)
-        if self._show(path, number, True, shown):
-            self.matches.append({"path": path, "line": number, "text": shown})
+        excerpt = _excerpt(line, span)
+        if self._show(path, number, True, excerpt):
+            self.matches.append({"path": path, "line": number, "text": excerpt})
 
     def near(self, path: str, number: int, line: str) -> None:
         """Take a line beside a match, unless a limit is reached."""
@@ -79,15 +79,15 @@ class Hits:
         """Return the notices about the matches."""
         return [*self.notices, *(f"{reason}: {count}" for reason, count in sorted(self.skipped.items()))]
 
-    def _show(self, path: str, number: int, is_match: bool, shown: str) -> bool:
+    def _show(self, path: str, number: int, is_match: bool, text: str) -> bool:
         # The text is in the rows and, for a match, in the JSON once more.
-        size = (len(path.encode()) + len(shown.encode("utf-8", "replace")) + 40) * (1 + is_match)
+        size = (len(path.encode()) + len(text.encode("utf-8", "replace")) + 40) * (1 + is_match)
         if self.size + size > MAX_OUTPUT:
             self.stop(f"the matches are limited to {MAX_OUTPUT >> 10} KiB")
         if self.is_truncated:
             return False
         self.size += size
-        self.rows.append((path, number, is_match, shown))
+        self.rows.append((path, number, is_match, text))
         return True
 
 
@@ -96,11 +96,11 @@ def text_of(hits: Hits, *, is_tree: bool) -> str:
     lines: list[str] = []
     last = ("", 0)
     has_context = any(not is_match for _, _, is_match, _ in hits.rows)
-    for path, number, is_match, shown in hits.rows:
+    for path, number, is_match, text in hits.rows:
         if has_context and lines and last != (path, number - 1):
             lines.append("--")
         mark = ":" if is_match else "-"
-        lines.append(f"{path}{mark}{number}{mark}{shown}" if is_tree else f"{number}{mark}{shown}")
+        lines.append(f"{path}{mark}{number}{mark}{text}" if is_tree else f"{number}{mark}{text}")
         last = (path, number)
     return "\n".join([*(lines or ["(no matches)"]), *(f"[{notice}]" for notice in hits.all_notices())])
 

@@ -84,8 +84,8 @@ def _is_directory(target: WorkspacePath) -> bool:
         raise not_found(target) from None
 
 
-def _search_tree(top: Directory, shown: str, matcher: Matcher, hits: Hits, context_lines: int) -> None:
-    prefix = () if shown == "." else (shown,)
+def _search_tree(top: Directory, shown_path: str, matcher: Matcher, hits: Hits, context_lines: int) -> None:
+    prefix = () if shown_path == "." else (shown_path,)
     with contextlib.closing(files_beneath(top, hits.look, lambda names: hits.skip(_UNREAD_DIRECTORIES))) as files:
         for here, names in files:
             if not hits.may_go_on():
@@ -116,7 +116,9 @@ def _search_file(file: WorkspacePath, matcher: Matcher, hits: Hits, context_line
             _search_lines(batches, file.shown, matcher, hits, context_lines)
 
 
-def _search_lines(batches: Iterator[list[str]], shown: str, matcher: Matcher, hits: Hits, context_lines: int) -> None:
+def _search_lines(
+    batches: Iterator[list[str]], shown_path: str, matcher: Matcher, hits: Hits, context_lines: int
+) -> None:
     before: collections.deque[tuple[int, str]] = collections.deque(maxlen=context_lines)
     number = after = 0
     for batch in batches:
@@ -128,12 +130,12 @@ def _search_lines(batches: Iterator[list[str]], shown: str, matcher: Matcher, hi
             number += 1
             if index in spans:
                 for earlier in before:
-                    hits.near(shown, *earlier)
+                    hits.near(shown_path, *earlier)
                 before.clear()
-                hits.match(shown, number, line, spans[index])
+                hits.match(shown_path, number, line, spans[index])
                 after = context_lines
             elif after:
-                hits.near(shown, number, line)
+                hits.near(shown_path, number, line)
                 after -= 1
             else:
                 before.append((number, line))

@@ -113,12 +113,12 @@ def _require_windows_names(parts: tuple[str, ...]) -> None:
             raise _malformed(f"'{part}' is not the name of an ordinary file on Windows")
 
 
-def require_unprotected(names: tuple[str, ...], shown: str, *, writing: bool) -> None:
+def require_unprotected(names: tuple[str, ...], shown_path: str, *, writing: bool) -> None:
     """Raise when a component is the name of a secret or, for writing, of a file that programs obey.
 
     Args:
         names: The components with every link expanded.
-        shown: The path as it is called in the message.
+        shown_path: The path as it is called in the message.
         writing: Whether the place is about to be written.
 
     Raises:
@@ -126,9 +126,9 @@ def require_unprotected(names: tuple[str, ...], shown: str, *, writing: bool) ->
     """
     for name in map(fold, names):
         if is_secret(name):
-            raise protected(shown, f"'{name}' is protected: it may hold credentials")
+            raise protected(shown_path, f"'{name}' is protected: it may hold credentials")
         if writing and _OBEYED_PATTERN.fullmatch(name):
-            raise protected(shown, f"'{name}' is protected: programs run or obey it without asking")
+            raise protected(shown_path, f"'{name}' is protected: programs run or obey it without asking")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -137,9 +137,11 @@ def is_secret(folded: str) -> bool:
     return _SECRET_PATTERN.fullmatch(folded) is not None
 
 
-def protected(shown: str, why: str) -> ToolError:
+def protected(shown_path: str, why: str) -> ToolError:
     """Make the refusal of a protected path."""
-    return ToolError("sandbox_violation", f"{shown}: {why}; ask the person to do it", reason="protected", path=shown)
+    return ToolError(
+        "sandbox_violation", f"{shown_path}: {why}; ask the person to do it", reason="protected", path=shown_path
+    )
 
 
 @functools.lru_cache(maxsize=1024)

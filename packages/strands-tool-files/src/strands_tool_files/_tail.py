@@ -44,13 +44,13 @@ def read_tail(stream: IO[bytes], encoding: str, lines: int, limit: int) -> Tail:
     raw, is_whole = _last_text(stream, encoding, limit)
     start = _start_of_last(raw, lines)
     tail = raw[start:]
-    kept = _end(tail.replace(MARK, "\ufffd"), limit)
+    text = _end(tail.replace(MARK, "\ufffd"), limit)
     # A block shorter than the whole file exceeds the limit, so text from before it is never kept.
-    is_cut = len(kept) < len(tail)
-    before = tail[: len(tail) - len(kept)]
+    is_cut = len(text) < len(tail)
+    before = tail[: len(tail) - len(text)]
     return Tail(
-        text=kept,
-        has_more=not is_whole or len(kept) < len(raw),
+        text=text,
+        has_more=not is_whole or len(text) < len(raw),
         is_cut=is_cut,
         is_cut_in_line=is_cut and not before.endswith("\n"),
         replaced=tail[len(before) :].count(MARK),

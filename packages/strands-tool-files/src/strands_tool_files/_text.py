@@ -90,16 +90,17 @@ def detect_encoding(stream: IO[bytes], encoding_name: str | None) -> str:
     """
     head = stream.read(_SNIFF)
     stream.seek(0)
-    marked = next((encoding for mark, encoding in _BOMS if head.startswith(mark)), None)
-    encoding = require_encoding(encoding_name) if encoding_name else (marked or "utf-8")
-    if encoding == "utf-8" and marked == "utf-8-sig":
-        encoding = marked
+    encoding_of_mark = next((encoding for mark, encoding in _BOMS if head.startswith(mark)), None)
+    encoding = require_encoding(encoding_name) if encoding_name else (encoding_of_mark or "utf-8")
+    if encoding == "utf-8" and encoding_of_mark == "utf-8-sig":
+        encoding = encoding_of_mark
     kind = next((words for magic, words in _MAGIC.items() if head.startswith(magic)), None)
     if kind or (
-        b"\0" in head and not (_unit(encoding) > 1 and (_unit(marked or "") > 1 or _looks_wide(head, encoding)))
+        b"\0" in head
+        and not (_unit(encoding) > 1 and (_unit(encoding_of_mark or "") > 1 or _looks_wide(head, encoding)))
     ):
         raise ToolError("invalid_input", f"the file is {kind or 'binary'}, not text", reason="binary")
-    if encoding_name and head and _unit(marked or "") == 1:
+    if encoding_name and head and _unit(encoding_of_mark or "") == 1:
         _require_undisguised(head, encoding)
         if encoding in ("utf-16", "utf-32"):
             message = f"the file has no byte-order mark, so name {encoding}-le or {encoding}-be"
@@ -155,16 +156,16 @@ def read_window(
         has_more = is_cut or bool(text.read(1))
     finally:
         text.detach()  # The stream stays its owner's to close.
-    shown = raw.replace(MARK, "\ufffd")
-    kept = _beginning(shown, cap) if is_cut else shown
+    content = raw.replace(MARK, "\ufffd")
+    window_text = _beginning(content, cap) if is_cut else content
     return Window(
-        text=kept,
+        text=window_text,
         start_line=start,
-        end_line=start - 1 + kept.count("\n") + (not kept.endswith("\n") and bool(kept)),
+        end_line=start - 1 + window_text.count("\n") + (not window_text.endswith("\n") and bool(window_text)),
         has_more=has_more,
         is_cut=is_cut,
-        is_cut_in_line=is_cut and not kept.endswith("\n"),
-        replaced=raw[: len(kept)].count(MARK),
+        is_cut_in_line=is_cut and not window_text.endswith("\n"),
+        replaced=raw[: len(window_text)].count(MARK),
     )
 
 

@@ -77,11 +77,11 @@ class Workspace:
             ToolError: The path is refused, or the block's own work on it fails.
         """
         base, parts, prefix = self._start(path)
-        shown = _shown(prefix, parts)
+        shown_path = _shown(prefix, parts)
         # Twice, as written and as resolved: the answer must not tell whether a protected path exists.
-        require_unprotected(parts, shown, writing=writing)
+        require_unprotected(parts, shown_path, writing=writing)
         if prefix:
-            require_unprotected(_names_of(base), shown, writing=writing)
+            require_unprotected(_names_of(base), shown_path, writing=writing)
         try:
             root = open_directory(str(base))
         except OSError as error:
@@ -91,12 +91,12 @@ class Workspace:
         try:
             with located(root, parts) as location:
                 if location.names != parts:
-                    require_unprotected(location.names, shown, writing=writing)
+                    require_unprotected(location.names, shown_path, writing=writing)
                 if writing:
-                    self._require_writable(base, location, shown)
-                yield WorkspacePath(location, shown)
+                    self._require_writable(base, location, shown_path)
+                yield WorkspacePath(location, shown_path)
         except OSError as error:
-            raise refusal_for(error, shown, self.mounts) from error
+            raise refusal_for(error, shown_path, self.mounts) from error
         finally:
             root.close()
 
@@ -142,7 +142,7 @@ class Workspace:
             fix=_OUTSIDE,
         )
 
-    def _require_writable(self, base: Path, location: OpenLocation, shown: str) -> None:
+    def _require_writable(self, base: Path, location: OpenLocation, shown_path: str) -> None:
         """Raise when the place is one of the protected paths, beneath one, or another name of one."""
         real_base = Path(os.path.realpath(base))
         folded = tuple(map(fold, location.names))
@@ -152,11 +152,11 @@ class Workspace:
             if real.is_relative_to(real_base):
                 wall = tuple(map(fold, real.relative_to(real_base).parts))
                 if folded[: len(wall)] == wall:
-                    raise protected(shown, "it belongs to the running workflow and is protected")
+                    raise protected(shown_path, "it belongs to the running workflow and is protected")
             with contextlib.suppress(OSError):
                 status = real.stat()
                 if identity == (status.st_dev, status.st_ino):
-                    raise protected(shown, "it is another name of a protected file")
+                    raise protected(shown_path, "it is another name of a protected file")
 
 
 @functools.lru_cache(maxsize=16)
@@ -183,14 +183,18 @@ def identity_of(directory: Directory, name: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = None) -> ToolError:
+def refusal_for(error: OSError, shown_path: str, mounts: Mapping[str, Path] | None = None) -> ToolError:
     """Turn an error of the operating system into the shared vocabulary."""
     code, reason, words = _CODES.get(
         error.errno or 0, ("unavailable", "system", error.strerror or "the operating system refuses")
     )
-    mount_names = f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown.startswith("@") else ""
-    details: dict[str, Any] = {"reason": reason, "path": shown} | ({"fix": _OUTSIDE} if reason == "outside" else {})
-    return ToolError(code, f"{shown}: {words}{mount_names}", **details)
+    mount_names = (
+        f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown_path.startswith("@") else ""
+    )
+    details: dict[str, Any] = {"reason": reason, "path": shown_path} | (
+        {"fix": _OUTSIDE} if reason == "outside" else {}
+    )
+    return ToolError(code, f"{shown_path}: {words}{mount_names}", **details)
 
 
 def _is_anchored(path: str) -> bool:

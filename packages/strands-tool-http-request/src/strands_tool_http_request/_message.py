@@ -150,9 +150,9 @@ def _refuse_constant(word: str) -> None:
 
 def _shown(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the response's headers without cookies, up to a size."""
-    shown, left = {}, _MAX_SHOWN_HEADERS
+    headers_shown, left = {}, _MAX_SHOWN_HEADERS
     for name, value in headers.items():
         left -= len(name) + len(value)
         if name not in ("set-cookie", "set-cookie2") and left >= 0:
-            shown[name] = value
-    return shown
+            headers_shown[name] = value
+    return headers_shown

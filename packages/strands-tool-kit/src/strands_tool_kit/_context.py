@@ -44,17 +44,17 @@ class CallContext:
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> CallContext:
         """Read the `strands_cli` keyword of a tool call."""
-        passed = keywords.get("strands_cli") or {}
+        fields = keywords.get("strands_cli") or {}
         return cls(
-            config=passed.get("config") or {},
-            secrets=passed.get("secrets") or {},
-            workspace=passed.get("workspace"),
-            deadline=passed.get("deadline"),
-            cancel=passed.get("cancel"),
-            run_id=passed.get("run_id"),
-            idempotency_key=passed.get("idempotency_key"),
-            context=passed.get("context") or {},
-            connection_refusal=passed.get("connection_refusal"),
+            config=fields.get("config") or {},
+            secrets=fields.get("secrets") or {},
+            workspace=fields.get("workspace"),
+            deadline=fields.get("deadline"),
+            cancel=fields.get("cancel"),
+            run_id=fields.get("run_id"),
+            idempotency_key=fields.get("idempotency_key"),
+            context=fields.get("context") or {},
+            connection_refusal=fields.get("connection_refusal"),
         )
 
     def require_time(self) -> None:

@@ -36,11 +36,11 @@ def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, An
     schema = spec["inputSchema"]["json"]
     rules: Mapping[str, Mapping[str, Any]] = schema["properties"]
     required = schema.get("required", ())
-    sent = tool.get("input")
-    if not isinstance(sent, Mapping):
+    arguments = tool.get("input")
+    if not isinstance(arguments, Mapping):
         raise ToolError("invalid_input", f"the input must be an object with: {', '.join(rules)}", reason="type")
-    sent = _in_present_words(sent, (spec.get("strands_cli") or {}).get("earlier") or {})
-    values = {name: value for name, value in sent.items() if value is not None or name in required}
+    arguments = _in_present_words(arguments, (spec.get("strands_cli") or {}).get("earlier") or {})
+    values = {name: value for name, value in arguments.items() if value is not None or name in required}
     for name in values:
         if name not in rules:
             raise bad_input(str(name), f"is not an input of {spec['name']}; its inputs: {', '.join(rules)}", "unknown")
@@ -57,35 +57,35 @@ def bad_input(name: str, problem: str, reason: str) -> ToolError:
     return ToolError("invalid_input", f"'{name}' {problem}", reason=reason, field=name)
 
 
-def _in_present_words(sent: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+def _in_present_words(arguments: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
     """Return an input with the present names of earlier words; `?query` divides a text at its first `?`.
 
     strands-cli has done so before a call, for its rules; a plain agent has not.
     """
-    made = {name: value for name, value in sent.items() if value is not None or name not in words}
+    new_arguments = {name: value for name, value in arguments.items() if value is not None or name not in words}
     for word, name in words.items():
-        if not name.startswith("?") and word in made and made.get(name) is None:
-            made[name] = made.pop(word)
+        if not name.startswith("?") and word in new_arguments and new_arguments.get(name) is None:
+            new_arguments[name] = new_arguments.pop(word)
     for word, name in words.items():
         if name.startswith("?"):
-            made = _divided(made, word, name.removeprefix("?"))
-    return made
+            new_arguments = _divided(new_arguments, word, name.removeprefix("?"))
+    return new_arguments
 
 
-def _divided(made: dict[str, Any], word: str, name: str) -> dict[str, Any]:
+def _divided(arguments: dict[str, Any], word: str, name: str) -> dict[str, Any]:
     """Return an input with the entries after the `?` of a text in their object, unless one would be there twice."""
-    text, others = made.get(word), made.get(name)
+    text, others = arguments.get(word), arguments.get(name)
     if not isinstance(text, str) or "?" not in text or "#" in text or not isinstance(others, Mapping | None):
-        return made
+        return arguments
     from urllib.parse import parse_qsl  # only such a text pays for it
 
     path, _, query = text.partition("?")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=1000)
     except ValueError:
-        return made
+        return arguments
     entries = {**(others or {}), **dict(pairs)}
-    return {**made, word: path, name: entries} if len(entries) == len(pairs) + len(others or {}) else made
+    return {**arguments, word: path, name: entries} if len(entries) == len(pairs) + len(others or {}) else arguments
 
 
 def _is_of(kinds: Sequence[str], value: Any) -> bool:

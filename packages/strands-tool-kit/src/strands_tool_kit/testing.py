@@ -39,7 +39,7 @@ class ToolAnswer:
         return bool(self.value["error"]["retryable"])
 
 
-def call_tool(tool: Callable[..., Any], values: Mapping[str, Any], **passed: Any) -> ToolAnswer:
+def call_tool(tool: Callable[..., Any], values: Mapping[str, Any], **context_fields: Any) -> ToolAnswer:
     """Call a module tool as a host does, and return its result.
 
     Args:
@@ -48,7 +48,7 @@ def call_tool(tool: Callable[..., Any], values: Mapping[str, Any], **passed: Any
         **passed: Further values of the host, as in `CallContext`: `config`, `secrets`, `workspace`...
     """
     use = {"toolUseId": "use-1", "name": tool.__name__, "input": dict(values)}
-    result = tool(use, strands_cli=passed, agent=None)
+    result = tool(use, strands_cli=context_fields, agent=None)
     if inspect.isawaitable(result):
         result = asyncio.run(_awaited(result))
     assert result["toolUseId"] == "use-1"

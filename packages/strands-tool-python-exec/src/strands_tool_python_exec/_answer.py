@@ -100,8 +100,8 @@ def files_of(contents: dict[str, bytes | None], before: dict[str, bytes]) -> Ans
     notices: list[str] = []
     for name, content in contents.items():
         if content is None or not FILE_NAME.fullmatch(name):
-            shown = name.encode(errors="replace").decode(errors="replace")
-            notices.append(f"not returned: {shown[:100]!r} (too large or oddly named)")
+            printable_name = name.encode(errors="replace").decode(errors="replace")
+            notices.append(f"not returned: {printable_name[:100]!r} (too large or oddly named)")
         elif before.get(name) != content:
             try:
                 texts[name] = content.decode()

@@ -126,8 +126,8 @@ def _jsonable(value: Any) -> str:
     except (TypeError, ValueError, RecursionError):
         pass
     text = repr(value)
-    cut = f"... [{len(text)} characters in all]" if len(text) > _MAX_SHOWN else ""
-    return _quoted(f"{text[:_MAX_SHOWN]}{cut}")
+    remark = f"... [{len(text)} characters in all]" if len(text) > _MAX_SHOWN else ""
+    return _quoted(f"{text[:_MAX_SHOWN]}{remark}")
 
 
 def _explain(error: BaseException, code: str) -> str:

@@ -109,7 +109,7 @@ def run(request: Request, is_cancelled: Callable[[], bool]) -> Answer | None:
             return None
         grown |= files_of(_left_in(folder, request.max_output), request.files)
     limits = [*(["output"] if output.is_cut else []), *grown.pop("limits", [])]
-    texts = {name: bytes(kept).decode(errors="replace") for name, kept in output.kept.items()}
+    texts = {name: bytes(stream_bytes).decode(errors="replace") for name, stream_bytes in output.kept.items()}
     grown["stderr"] = texts["stderr"] + grown.get("stderr", "")
     value_of: Answer = {"stdout": texts["stdout"], "engine": NAME, "layers": LAYERS}
     return {**value_of, **grown, "limits_hit": list(dict.fromkeys(limits))}
@@ -192,9 +192,9 @@ class _Output:
 
     def take(self, stream: str, text: str) -> None:
         chunk = text.encode(errors="replace")
-        kept = self.kept[stream]
-        space = self._limit - len(kept)
-        kept += chunk[:space]
+        stream_bytes = self.kept[stream]
+        space = self._limit - len(stream_bytes)
+        stream_bytes += chunk[:space]
         self.is_cut = self.is_cut or len(chunk) > space
         self._discarded += max(0, len(chunk) - space)
         self.is_flood = self._discarded > _MAX_DISCARDED
@@ -232,6 +232,6 @@ def _jsonable(value: Any) -> Any:
             return json.loads(text.encode(errors="replace"))
     except (TypeError, ValueError, RecursionError):
         pass
-    shown = repr(value)
-    cut = f"... [{len(shown)} characters in all]" if len(shown) > _MAX_SHOWN else ""
-    return f"{shown[:_MAX_SHOWN]}{cut}".encode(errors="replace").decode()
+    representation = repr(value)
+    remark = f"... [{len(representation)} characters in all]" if len(representation) > _MAX_SHOWN else ""
+    return f"{representation[:_MAX_SHOWN]}{remark}".encode(errors="replace").decode()

@@ -171,9 +171,9 @@ class _Watch:
     def _take_output(self, source: Any) -> bool:
         """Read one chunk of a stream; return whether the stream continues."""
         chunk = os.read(source.fileno(), 65_536)
-        kept = self.outcome.stdout if source is self._sandbox.process.stdout else self.outcome.stderr
-        space = self._request.max_output - len(kept)
-        kept += chunk[:space]
+        stream_bytes = self.outcome.stdout if source is self._sandbox.process.stdout else self.outcome.stderr
+        space = self._request.max_output - len(stream_bytes)
+        stream_bytes += chunk[:space]
         self._discarded += max(0, len(chunk) - space)
         self.outcome.is_cut = self.outcome.is_cut or len(chunk) > space
         return bool(chunk)

@@ -28,10 +28,10 @@ def check_text(text: str, workspace: Any, *, capability: bool) -> tuple[str, dic
     findings = _findings(text, _folder(workspace), capability)
     errors = sum(finding.count for finding in findings if finding.severity == "error")
     warnings = sum(finding.count for finding in findings if finding.severity != "error")
-    shown = [_document(finding) for finding in findings[:SHOWN]]
-    counted = {"valid": errors == 0, "errors": errors, "warnings": warnings}
+    finding_documents = [_document(finding) for finding in findings[:SHOWN]]
+    totals = {"valid": errors == 0, "errors": errors, "warnings": warnings}
     left = sum(finding.count for finding in findings[SHOWN:])
-    return _words(counted, shown, left, capability), {**counted, "findings": shown}
+    return _words(totals, finding_documents, left, capability), {**totals, "findings": finding_documents}
 
 
 def _findings(text: str, folder: Path, capability: bool) -> tuple[Finding, ...]:
@@ -62,14 +62,18 @@ def _document(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _words(counted: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], left: int, capability: bool) -> str:
+def _words(
+    totals: Mapping[str, Any], finding_documents: Sequence[Mapping[str, Any]], left: int, capability: bool
+) -> str:
     checked = "valid, and nothing that it needs is missing here" if capability else "valid"
     unread = (
-        "; files that it names were not read" if any(finding["code"] == "file-not-read" for finding in shown) else ""
+        "; files that it names were not read"
+        if any(finding["code"] == "file-not-read" for finding in finding_documents)
+        else ""
     )
-    head = f"The workflow is {checked if counted['valid'] else 'not valid'}{unread}"
-    lines = [f"{head}: {counted['errors']} errors, {counted['warnings']} warnings."]
-    for finding in shown:
+    head = f"The workflow is {checked if totals['valid'] else 'not valid'}{unread}"
+    lines = [f"{head}: {totals['errors']} errors, {totals['warnings']} warnings."]
+    for finding in finding_documents:
         line = f" line {finding['line']}" if finding["line"] else ""
         fix = f" (fix: {finding['fix']})" if finding["fix"] else ""
         lines.append(f"- {finding['severity']} {finding['code']}{line}: {finding['message']}{fix}")

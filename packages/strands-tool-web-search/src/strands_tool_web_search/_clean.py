@@ -56,10 +56,12 @@ def web_address(text: Any) -> str:
         return ""
     try:
         url = httpx.URL(text.strip())
-        shown = str(url)
+        address = str(url)
     except (httpx.InvalidURL, ValueError, TypeError, UnicodeError):
         return ""
     is_web = url.scheme in ("http", "https") and not url.userinfo and "@" not in url.netloc.decode("ascii")
     has_host = _HOST.fullmatch(url.raw_host.decode("ascii")) and (url.port is None or 0 < url.port < 65_536)
-    is_plain = shown.isascii() and shown.isprintable() and not set(shown) & set(' <>"\\') and len(shown) <= _MAX_URL
-    return shown if is_web and has_host and is_plain else ""
+    is_plain = (
+        address.isascii() and address.isprintable() and not set(address) & set(' <>"\\') and len(address) <= _MAX_URL
+    )
+    return address if is_web and has_host and is_plain else ""

@@ -12,14 +12,14 @@ MAX_JSON = 131_072
 
 def fitting(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the first results that fit in one answer."""
-    kept, text, size = [], 0, 0
+    fitting_results, text, size = [], 0, 0
     for result in results:
         text += len(_shown(result).encode())
         size += len(json.dumps(result, ensure_ascii=False).encode())
         if text > MAX_TEXT or size > MAX_JSON:
             break
-        kept.append(result)
-    return kept
+        fitting_results.append(result)
+    return fitting_results
 
 
 def as_text(results: Sequence[Mapping[str, Any]], notices: Sequence[str], opening: str = "") -> str:

@@ -222,18 +222,18 @@ def _described(value: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[
     listed = value["results"][: arguments["max_results"]]
     raw_limit = min(_MAX_RAW, _MAX_ALL_RAW // max(len(listed), 1)) if arguments["include_raw_content"] else 0
     results = [result for item in listed if (result := _result(item, raw_limit))]
-    kept = fitting(results)
+    fitting_results = fitting(results)
     notices = []
     if len(results) < len(listed):
         notices.append(f"results without a usable address left out: {len(listed) - len(results)}")
-    if len(kept) < len(results):
-        notices.append(f"the answer is limited in size: {len(results) - len(kept)} results are left out")
-    described: dict[str, Any] = {"query": arguments["query"], "results": kept}
+    if len(fitting_results) < len(results):
+        notices.append(f"the answer is limited in size: {len(results) - len(fitting_results)} results are left out")
+    described: dict[str, Any] = {"query": arguments["query"], "results": fitting_results}
     if arguments["include_answer"] and (answer := line_of(value.get("answer"), _MAX_ANSWER)):
         described["answer"] = answer
     if arguments["include_images"]:
         described["images"] = _images(value.get("images"))
-    text = as_text(kept, notices, described.get("answer", ""))
+    text = as_text(fitting_results, notices, described.get("answer", ""))
     return text, {**described, "notices": notices}
 
 

@@ -114,8 +114,8 @@ def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) ->
         return fault
     if may_be_empty or stop == "max_tokens" or _has_content(events):
         return None
-    heard = _HEARD.get()
-    reason = next((stop_reason for stop_reason in (stop, *(heard or ())) if stop_reason not in _ENDS), None)
+    reasons_heard = _HEARD.get()
+    reason = next((stop_reason for stop_reason in (stop, *(reasons_heard or ())) if stop_reason not in _ENDS), None)
     if reason is not None:
         return AnswerFault(f"the model ended without an answer ({reason})", DESCRIBE, is_temporary=True)
     if any("reasoningContent" in event.get("contentBlockDelta", {}).get("delta", {}) for event in events):
@@ -141,8 +141,8 @@ def hear_reasons() -> None:
 
 def tell_reason(reason: str) -> None:
     """Take the reason with which a server has ended an answer."""
-    if (heard := _HEARD.get()) is not None:
-        heard.append(reason)
+    if (reasons := _HEARD.get()) is not None:
+        reasons.append(reason)
 
 
 def is_unfinished(events: Sequence[Mapping[str, Any]]) -> bool:

@@ -249,11 +249,11 @@ class MessageBlocks:
 
     def _next(self) -> list[Object]:
         """Return the events that waited for the end of a block, as far as the next one goes."""
-        passed: list[Object] = []
+        events: list[Object] = []
         while self._held and not self._is_open:
             for event in self._held.pop(next(iter(self._held))):
-                passed += self.take(event)
-        return passed
+                events += self.take(event)
+        return events
 
 
 # The commonest events of a stream, known by their bytes: reading each as JSON would cost a tenth of a call.

@@ -270,5 +270,5 @@ def host_in(address: str) -> str:
         port = parts.port
     except ValueError:
         return address
-    shown = f"[{host}]" if ":" in host else host
-    return f"{shown}:{port}" if port else shown
+    host_text = f"[{host}]" if ":" in host else host
+    return f"{host_text}:{port}" if port else host_text

@@ -94,15 +94,17 @@ def with_estimates(usage: Usage, request: Any, events: Sequence[Any]) -> Usage:
         request: The sent values: messages, prompt and specs of tools.
         events: The stream events of the answer.
     """
-    sent = 0 if usage.input_tokens or usage.cache_read_tokens or usage.cache_write_tokens else tokens_in(request)
-    answered = 0 if usage.output_tokens else tokens_in("".join(map(_text_of, events)))
-    if not (sent or answered):
+    input_tokens = (
+        0 if usage.input_tokens or usage.cache_read_tokens or usage.cache_write_tokens else tokens_in(request)
+    )
+    output_tokens = 0 if usage.output_tokens else tokens_in("".join(map(_text_of, events)))
+    if not (input_tokens or output_tokens):
         return usage
     return replace(
         usage,
-        input_tokens=usage.input_tokens + sent,
-        output_tokens=usage.output_tokens + answered,
-        estimated_tokens=sent + answered,
+        input_tokens=usage.input_tokens + input_tokens,
+        output_tokens=usage.output_tokens + output_tokens,
+        estimated_tokens=input_tokens + output_tokens,
     )
 
 
@@ -317,14 +319,20 @@ class JournaledModel(Model):
         written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
         names = PropertyNames.of(written, self._settings.provider)
         offered: Any = offered_specs(names.specs, self._settings.provider)
-        sent = names.sent(readable_results(for_model(messages, self.output_schemas), self._settings.provider))
+        request_messages = names.sent(
+            readable_results(for_model(messages, self.output_schemas), self._settings.provider)
+        )
         request = shortened(encode(request_text(messages)), MAX_REQUEST)
         # From its start on, so that a call that fails or is killed is also one of its model.
         effect.keep(agent=scope.who, model=self.label, request=request)
         try:
             whole = {"messages": messages, "system": system_prompt, "tools": offered}
             events, usage, seconds = await self._answered(
-                effect, lambda: self._inner.stream(sent, offered, system_prompt, **kwargs), whole, state, failures
+                effect,
+                lambda: self._inner.stream(request_messages, offered, system_prompt, **kwargs),
+                whole,
+                state,
+                failures,
             )
         except BaseException:
             scope.release_call("model")
@@ -424,7 +432,7 @@ class JournaledModel(Model):
         """Return the events of one attempt in the journal's form; emit its text as it arrives."""
         events: list[Any] = []
         ids = ToolUseIds(messages)
-        joined = JoinedHalves()
+        halves = JoinedHalves()
         redacted = self._redactor.stream()
         scope, key = self._scope, effect.key
         is_shown = self._name == "model"  # the text of a summary is not emitted
@@ -438,14 +446,14 @@ class JournaledModel(Model):
             show(text_in(events[-1]))
 
         async for event in stream:
-            if (text := only_text(event)) is not None and text.isascii() and not joined.waits:
+            if (text := only_text(event)) is not None and text.isascii() and not halves.waits:
                 # As `encode` writes it: most events are of this kind.
                 events.append({"contentBlockDelta": {"delta": {"text": text}}})
                 show(text)
                 continue
-            for joined_event in joined.events(event):
+            for joined_event in halves.events(event):
                 take(joined_event)
-        for joined_event in joined.rest():
+        for joined_event in halves.rest():
             take(joined_event)
         if is_shown and (text := redacted.rest()):
             scope.emit(ModelText(scope.now(), key, text))

@@ -46,9 +46,9 @@ def use_checked_client(model: Model) -> None:
     """Replace the client of llama.cpp's class, which its constructor does not take."""
     import httpx
 
-    made: httpx.AsyncClient = vars(model)["client"]
+    client: httpx.AsyncClient = vars(model)["client"]
     transport = checked_transport("httpx", "llamacpp")
-    vars(model)["client"] = httpx.AsyncClient(base_url=made.base_url, timeout=made.timeout, transport=transport)
+    vars(model)["client"] = httpx.AsyncClient(base_url=client.base_url, timeout=client.timeout, transport=transport)
 
 
 def _use_with_stainless(module: str, provider: str) -> Callable[[dict[str, Any]], None]:

@@ -43,8 +43,8 @@ class ResponsePieces:
         if not isinstance(whole, str) or not whole or identity in self._begun_parts:
             return ()
         self._begun_parts.add(identity)
-        kept = {name: event[name] for name in _KEPT if name in event}
-        return ({**kept, "type": _ARGUMENTS if is_call else _TEXT, "item_id": identity, "delta": whole},)
+        fields = {name: event[name] for name in _KEPT if name in event}
+        return ({**fields, "type": _ARGUMENTS if is_call else _TEXT, "item_id": identity, "delta": whole},)
 
 
 Object = Mapping[str, Any]

@@ -214,14 +214,14 @@ class ReadAnswer:
         """
         self._is_over = True
         rest = self._buffer.strip(b"\xef\xbb\xbf \t\r\n")
-        passed = b""
+        output = b""
         if self._form == "whole":
-            passed = self._take_whole(rest)
+            output = self._take_whole(rest)
         elif self._form == "lines":
-            passed = self._take_object(self._buffer)
+            output = self._take_object(self._buffer)
         elif self._form == "events":
             lines = [*self._buffer.splitlines(), b""]
-            passed = b"".join(map(self._take_line, lines)) + b"".join(map(self._written_event, self._protocol.rest()))
+            output = b"".join(map(self._take_line, lines)) + b"".join(map(self._written_event, self._protocol.rest()))
         elif not rest:
             raise AnswerFault(
                 f"{self._host} sent an answer without content{self._of_type}",
@@ -236,7 +236,7 @@ class ReadAnswer:
             raise self._protocol.fault
         if not self._protocol.has_ended:
             raise cut_off(self._host)
-        return passed
+        return output
 
     def _form_of(self, start: bytes) -> str:
         """Return how the body is written, by its first bytes: servers name the type of a stream wrongly."""
@@ -304,10 +304,10 @@ class ReadAnswer:
         value = _parsed(line)
         if not isinstance(value, Mapping):
             return self._unread(line) + b"\n"
-        passed = b"".join(_written(whole_object) + b"\n" for whole_object in self._read(value))
+        output = b"".join(_written(whole_object) + b"\n" for whole_object in self._read(value))
         if not self._protocol.is_known:
             raise self._other(line)  # its client would report the missing parts of its own form
-        return passed
+        return output
 
     def _read(self, value: Mapping[str, Any], *, is_error: bool = False) -> Sequence[Mapping[str, Any]]:
         """Return an event as the client can read it."""
@@ -334,9 +334,9 @@ class ReadAnswer:
             if self._is_over:
                 raise cut_off(self._host)
             return text
-        shown = " ".join(text.decode("utf-8", "replace").split())[:_MOST_SHOWN]
+        text_start = " ".join(text.decode("utf-8", "replace").split())[:_MOST_SHOWN]
         fix = "run again: the server, or a proxy in between, wrote this into the answer"
-        raise AnswerFault(f"{self._host} sent what is not JSON in its answer: {shown}", fix, is_temporary=True)
+        raise AnswerFault(f"{self._host} sent what is not JSON in its answer: {text_start}", fix, is_temporary=True)
 
     def _whole_texts(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return an event without halves of characters, where its client refuses them."""
@@ -366,13 +366,13 @@ class ReadAnswer:
     def _reported(self, body: Mapping[str, Any]) -> AnswerFault:
         """Return the fault of an error that comes with the status of success."""
         code = code_in(body)
-        shown = f" ({code})" if code else ""
+        code_text = f" ({code})" if code else ""
         text = (words_in(body) or json.dumps(body.get("error", body)))[:_MOST_SHOWN]
         if says_spent(code, text):
-            message = f"the account at {self._host} has no credit: {text}{shown}"
+            message = f"the account at {self._host} has no credit: {text}{code_text}"
             return AnswerFault(message, "add credit to the account of the key, or set another key")
         return AnswerFault(
-            f"{self._host} answered with an error: {text}{shown}",
+            f"{self._host} answered with an error: {text}{code_text}",
             "correct what the server names, or run again later",
             is_temporary=is_temporary_code(code) or says_later(text),
         )

@@ -118,8 +118,8 @@ def stream_events(turn: RecordedTurn, identity: str) -> list[dict[str, Any]]:
         events.append({"contentBlockStop": {}})
     stop_reason = turn.stop_reason or ("tool_use" if turn.calls else "end_turn")
     events.append({"messageStop": {"stopReason": stop_reason}})
-    sent, answered = turn.usage
-    usage = {"inputTokens": sent, "outputTokens": answered, "totalTokens": sent + answered}
+    input_tokens, output_tokens = turn.usage
+    usage = {"inputTokens": input_tokens, "outputTokens": output_tokens, "totalTokens": input_tokens + output_tokens}
     events.append({"metadata": {"usage": usage, "metrics": {"latencyMs": 0}}})
     return events
 

@@ -39,7 +39,7 @@ def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> t
     """
     wrapped = wrap(schema)
     # Neither pydantic nor the SDK resolves references of others; the provider's schema is built elsewhere.
-    shown = offered_schema(wrapped, "")[0] if "$ref" in json.dumps(wrapped) else dict(wrapped)
+    top_schema = offered_schema(wrapped, "")[0] if "$ref" in json.dumps(wrapped) else dict(wrapped)
 
     class Answer(BaseModel):
         """Give the final answer of this step."""
@@ -57,7 +57,7 @@ def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> t
 
         @classmethod
         def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
-            return shown
+            return top_schema
 
     Answer.__name__ = TOOL
     return Answer

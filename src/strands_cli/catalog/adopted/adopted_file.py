@@ -220,14 +220,19 @@ class AdoptedFile:
         return parse_adopted(raw, name)
 
     def with_tools(
-        self, distribution: str, tools: Mapping[str, SourceTool], kept: Collection[str] = (), *, imported: bool = False
+        self,
+        distribution: str,
+        tools: Mapping[str, SourceTool],
+        kept_names: Collection[str] = (),
+        *,
+        imported: bool = False,
     ) -> AdoptedFile:
         """Return the file with the tools of an installed distribution, and the digests of the modules that define them.
 
         Args:
             distribution: Its normalised name.
             tools: Name in workflows -> tool.
-            kept: The names of those that the file has of it, and that stay.
+            kept_names: The names of those that the file has of it, and that stay.
             imported: Whether a definition comes from importing it.
         """
         import datetime  # listings only read
@@ -235,13 +240,13 @@ class AdoptedFile:
         from strands_cli.catalog.distributions.scan import scan_installed
 
         before = self.distributions.get(distribution)
-        whole = {name: tool for name, tool in before.tools.items() if name in kept} if before else {}
+        whole = {name: tool for name, tool in before.tools.items() if name in kept_names} if before else {}
         whole |= {name: AdoptedTool(name, tool.entry, tool.called, tool.definition) for name, tool in tools.items()}
         scan = scan_installed()
         files = digests_of([tool.module for tool in whole.values()], distribution, scan)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
-        made = AdoptedDistribution(distribution, scan.version(distribution), today, imported, files, whole)
-        return AdoptedFile({**self.distributions, distribution: made})
+        new_distribution = AdoptedDistribution(distribution, scan.version(distribution), today, imported, files, whole)
+        return AdoptedFile({**self.distributions, distribution: new_distribution})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the document that `write` writes."""

@@ -96,9 +96,9 @@ def proven(tool: AdoptedTool, now: Mapping[str, Any]) -> tuple[dict[str, Any], l
     members = tool.definition.get("members")
     if isinstance(members, Mapping):
         member_facts = now.get("members", {})
-        joined = {name: _joined(member, member_facts.get(name, {})) for name, member in members.items()}
-        definition["members"] = {name: member_definition for name, (member_definition, _) in joined.items()}
-        ignored += [f"members/{name}/{field}" for name, (_, fields) in joined.items() for field in fields]
+        joined_members = {name: _joined(member, member_facts.get(name, {})) for name, member in members.items()}
+        definition["members"] = {name: member_definition for name, (member_definition, _) in joined_members.items()}
+        ignored += [f"members/{name}/{field}" for name, (_, fields) in joined_members.items() for field in fields]
     return definition, ignored
 
 
@@ -109,9 +109,9 @@ def _joined(stated: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[dict[str
             ignored += [name] if stated.get(name) not in (value, None) else []
             definition[name] = value
     for section in _CLAIMS:
-        stated_words, shown = stated.get(section, {}), now.get(section, {})
+        stated_words, words_now = stated.get(section, {}), now.get(section, {})
         definition[section] = {
-            **shown,
+            **words_now,
             **{word: stated_words[word] for word in stated_words if _is_stricter(word, stated_words[word])},
         }
         ignored += [f"{section}/{word}" for word in _unproven(stated_words, definition[section])]

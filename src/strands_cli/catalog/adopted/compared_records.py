@@ -117,14 +117,14 @@ def adopted_records(files: Iterable[tuple[str, AdoptionLevel]], scan: Scan) -> l
 
 
 def _is_equal(record: ToolRecord, other: ToolRecord) -> bool:
-    shown = ("distribution", "entry", "description", "input_schema", "output_schema", "kind")
+    fields = ("distribution", "entry", "description", "input_schema", "output_schema", "kind")
     called = {either.adopted.called for either in (record, other) if either.adopted}
-    return len(called) == 1 and all(getattr(record, name) == getattr(other, name) for name in shown)
+    return len(called) == 1 and all(getattr(record, name) == getattr(other, name) for name in fields)
 
 
 def _twice(record: ToolRecord, other: ToolRecord) -> Finding:
-    file, kept = (either.adopted.file if either.adopted else "" for either in (record, other))
-    message = f"the tool '{record.name}' of '{record.distribution}' is another one in {kept}, which is used"
+    file, used_file = (either.adopted.file if either.adopted else "" for either in (record, other))
+    message = f"the tool '{record.name}' of '{record.distribution}' is another one in {used_file}, which is used"
     where = Where(file, pointer=_pointer(record.distribution, record.name))
     return Finding(ADOPTED_TWICE, message, where, severity="warning")
 
@@ -173,14 +173,14 @@ class _Reader:
         if (wrong := self.wrong[tool.module]) is not None:
             return self._broken(tool, package, wrong)
         if self.level == "project":
-            shown = self._now.listed(tool, package)
-            if shown is None:
+            tool_now = self._now.listed(tool, package)
+            if tool_now is None:
                 return self._broken(
                     tool, package, f"its source shows no tool '{tool.entry}', and a project adopts no other"
                 )
-            if shown.name is not None and shown.name != tool.called:
+            if tool_now.name is not None and tool_now.name != tool.called:
                 self._ignored(tool, ["called"], "")
-                tool = replace(tool, called=shown.name)
+                tool = replace(tool, called=tool_now.name)
         definition = tool.definition if self.level == "user" else self._proven(tool, package)
         record = self._record(tool, package, kind=definition["kind"], **_fields_of(definition))
         return _with_members(record, definition["members"]) if definition.get("members") else record

@@ -38,31 +38,31 @@ def keeps_definition(decorator: ast.expr, names: ModuleNames) -> bool:
     function = names.function(called.id)
     if function is None:
         return names.meaning(called.id) in _STANDARD
-    made, where = function
+    decorator_function, where = function
     if isinstance(decorator, ast.Call):  # a function that returns the decorator
-        inner = _returned(made)
+        inner = _returned(decorator_function)
         return inner is not None and _wraps(inner, where)
-    return _wraps(made, where)
+    return _wraps(decorator_function, where)
 
 
-def _wraps(made: Function, names: ModuleNames) -> bool:
+def _wraps(function: Function, names: ModuleNames) -> bool:
     """Return whether a decorator returns a function inside it with `@wraps(f)` of its only argument."""
-    wrapper = _returned(made)
-    if wrapper is None or len(made.args.args) != 1 or len(wrapper.decorator_list) != 1:
+    wrapper = _returned(function)
+    if wrapper is None or len(function.args.args) != 1 or len(wrapper.decorator_list) != 1:
         return False
     mark = wrapper.decorator_list[0]
     if not isinstance(mark, ast.Call) or len(mark.args) != 1 or mark.keywords:
         return False
     of = mark.args[0]
-    return isinstance(of, ast.Name) and of.id == made.args.args[0].arg and keeps_definition(mark, names)
+    return isinstance(of, ast.Name) and of.id == function.args.args[0].arg and keeps_definition(mark, names)
 
 
-def _returned(made: Function) -> Function | None:
+def _returned(function: Function) -> Function | None:
     """Return the inner function that a function returns, if it can return nothing else."""
-    inner = [node for node in made.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    last = made.body[-1]
+    inner = [node for node in function.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    last = function.body[-1]
     plain = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Expr, ast.Return)
-    if len(inner) != 1 or not all(isinstance(node, plain) for node in made.body):
+    if len(inner) != 1 or not all(isinstance(node, plain) for node in function.body):
         return None
     value = last.value if isinstance(last, ast.Return) else None
     return inner[0] if isinstance(value, ast.Name) and value.id == inner[0].name else None
@@ -206,7 +206,7 @@ def required_arguments(arguments: ast.arguments) -> tuple[str, ...]:
 
 def _needed(node: ast.ClassDef) -> tuple[str, ...]:
     """Return the arguments without which a class cannot be made; those of its bases are not looked for."""
-    made = next(
+    init = next(
         (
             statement
             for statement in node.body
@@ -214,7 +214,7 @@ def _needed(node: ast.ClassDef) -> tuple[str, ...]:
         ),
         None,
     )
-    return required_arguments(made.args) if made else ()
+    return required_arguments(init.args) if init else ()
 
 
 def _own_spec(node: ast.ClassDef, source: SourceModule) -> dict[str, Any]:

@@ -62,11 +62,11 @@ class FoldTexts(ast.NodeTransformer):
         if node.keywords:
             return node
         if len(node.args) == 1 and (text := _text(node.args[0])) is not None:
-            made = _FUNCTIONS.get(_function(node.func))
-            return node if made is None else _constant(made(text), node)
+            method = _FUNCTIONS.get(_function(node.func))
+            return node if method is None else _constant(method(text), node)
         if not node.args and isinstance(node.func, ast.Attribute) and (text := _text(node.func.value)) is not None:
-            made = _METHODS.get(node.func.attr)
-            return node if made is None else _constant(made(text), node)
+            method = _METHODS.get(node.func.attr)
+            return node if method is None else _constant(method(text), node)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:

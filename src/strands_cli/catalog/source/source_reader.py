@@ -288,8 +288,10 @@ def _follow(module: str, attribute: str, open_named: OpenNamed, hops: int) -> So
         target, original = source.imported(node, attribute)
         if target is not None and target.partition(".")[0] == module.partition(".")[0]:
             return _follow(target, original, open_named, hops - 1)
-    made = node.value if isinstance(node, ast.Assign) else None
-    maker = source.definition(made.func.id) if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) else None
+    value = node.value if isinstance(node, ast.Assign) else None
+    maker = (
+        source.definition(value.func.id) if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else None
+    )
     if isinstance(maker, ast.ClassDef) and is_bound_once(source.tree, attribute):
         class_tool = tools.of_class(maker)
         if class_tool.kind == "agent_tool":
@@ -310,12 +312,12 @@ class _ModuleListing:
         """Yield the tools of specs, then those of functions and classes."""
         specified = list(self._specified())
         yield from specified
-        taken = {tool.name for tool in specified}
+        names = {tool.name for tool in specified}
         for node in _top_level(self._source.tree.body):
             if isinstance(node, ast.ClassDef):
                 yield from self._of_class(node)
             elif (tool := self._defined.of_function(node)) is not None:
-                if node.name not in taken:
+                if node.name not in names:
                     yield self._as_bound(tool, node)
             elif provider := self._of_provider(node):
                 yield provider

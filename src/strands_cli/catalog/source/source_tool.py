@@ -63,7 +63,7 @@ def meaningless_words(spec: Words) -> list[tuple[str, str | None]]:
     faults: list[tuple[str, str | None]] = []
     own = json_object(spec.get("strands_cli"))
     for word, value in [*((w, v) for w, v in spec.items() if w not in _OF_THE_SDK), *own.items()]:
-        name, meant = _meaning(str(word), value)
+        name, value_meant = _meaning(str(word), value)
         kind = {
             **CLAIMS,
             **HINT_WORDS,
@@ -72,7 +72,7 @@ def meaningless_words(spec: Words) -> list[tuple[str, str | None]]:
         if kind is None:
             close = did_you_mean(str(word), [*CLAIMS, *CATALOGUE, *HINTS, *_OTHER_WORDS])
             faults.append((str(word), f"did you mean `{close}`?" if close else None))
-        elif not isinstance(meant, kind) or (isinstance(meant, bool) and kind is not bool):
+        elif not isinstance(value_meant, kind) or (isinstance(value_meant, bool) and kind is not bool):
             meant_kind = kind[0] if isinstance(kind, tuple) else kind
             counts = "it counts as True; " if name == "requires_confirmation" else ""
             faults.append((str(word), f"{counts}give it {_KINDS[meant_kind]}: strands explain manifest"))

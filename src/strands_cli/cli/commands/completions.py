@@ -40,8 +40,8 @@ def completer(names: Names) -> Complete:
             for offer in names(incomplete, {**ctx.params, "words": ctx.args}):
                 name, meaning = (offer, "") if isinstance(offer, str) else offer
                 if name.startswith(incomplete) and _SAFE.fullmatch(name) and len(offered) < _MOST:
-                    shown = " ".join(_NOT_SHOWN.sub(" ", meaning).split())[:_WIDTH]
-                    offered.append((name, shown) if shown else name)
+                    help_text = " ".join(_NOT_SHOWN.sub(" ", meaning).split())[:_WIDTH]
+                    offered.append((name, help_text) if help_text else name)
         return offered
 
     return complete

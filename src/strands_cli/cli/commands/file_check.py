@@ -179,10 +179,10 @@ def _use_lines(uses: Sequence[Use]) -> list[str]:
     from strands_cli.planning.authority_sentences import use_lines
 
     # Uses that a person is asked about are always shown.
-    shown = uses if len(uses) <= MOST_USES else sorted(uses, key=lambda use: not use.asks)[:MOST_USES]
-    rest = len(uses) - len(shown)
+    shown_uses = uses if len(uses) <= MOST_USES else sorted(uses, key=lambda use: not use.asks)[:MOST_USES]
+    rest = len(uses) - len(shown_uses)
     more = [f"  And {rest} more, which --format json has."] if rest else []
-    return [*(one_line(f"  {line}") for line in use_lines(shown)), *more]
+    return [*(one_line(f"  {line}") for line in use_lines(shown_uses)), *more]
 
 
 def _print_annotations(findings: list[Finding], form: Format) -> None:

@@ -103,10 +103,10 @@ def _packaged_here(folder: Path, named: str | None) -> list[str]:
     except Denied:  # the next reader reports it
         lock = None
     packaged_names = lock.packaged if lock is not None else ()
-    gone = [name for name in packaged_names if isinstance(find_packaged(name), Finding)]
-    for name in gone:
+    missing = [name for name in packaged_names if isinstance(find_packaged(name), Finding)]
+    for name in missing:
         say(f"warning: {name} is in the lock, and not installed any more")
-    return sorted({*packaged_names, *([named] if named else [])} - {*gone})
+    return sorted({*packaged_names, *([named] if named else [])} - {*missing})
 
 
 class _LockOptions(NamedTuple):

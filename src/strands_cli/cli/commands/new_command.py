@@ -48,9 +48,9 @@ def new(
     if path.suffix not in ("", ".yaml", ".yml"):
         raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
     name = path.stem if path.suffix else path.name
-    made = make_workflow(NewWorkflow(name, pattern, provider, model), path.parent, force=force)
+    files = make_workflow(NewWorkflow(name, pattern, provider, model), path.parent, force=force)
     if as_json:
-        print_json({"made": [str(file) for file in made]})
+        print_json({"made": [str(file) for file in files]})
         return
-    lines = [*(f"made {file}" for file in made), "next:", f"  strands run {shlex.quote(str(made[0]))}"]
+    lines = [*(f"made {file}" for file in files), "next:", f"  strands run {shlex.quote(str(files[0]))}"]
     print_result("\n".join(lines))

@@ -79,11 +79,11 @@ class HelpGroup(FittedHelp, TyperGroup):
         try:
             return super().resolve_command(ctx, args)
         except Exception as unknown:
-            shown: Any = unknown
-            message = getattr(shown, "message", None)
+            error_shown: Any = unknown
+            message = getattr(error_shown, "message", None)
             if message is not None and ctx.parent is not None:  # the program itself has suggestions of its own
                 plain = message.partition(" Did you mean")[0].rstrip(".")
-                shown.message = f"{plain}. {_commands_near(args[0], self.known_names())}"
+                error_shown.message = f"{plain}. {_commands_near(args[0], self.known_names())}"
             raise
 
     def known_names(self) -> list[str]:
@@ -92,10 +92,12 @@ class HelpGroup(FittedHelp, TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands below their headings, each with its first sentence."""
-        shown = self.own_commands()
-        width = max(map(len, shown), default=0)
+        commands = self.own_commands()
+        width = max(map(len, commands), default=0)
         for heading, names in self.headings().items():
-            rows = [(name.ljust(width), shown[name].get_short_help_str(UNLIMITED)) for name in names if name in shown]
+            rows = [
+                (name.ljust(width), commands[name].get_short_help_str(UNLIMITED)) for name in names if name in commands
+            ]
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
@@ -387,9 +389,9 @@ class PluginCommand(TyperCommand):
     def _imported(self) -> Any:
         from strands_cli.parts.named_parts import broken_part, imported_part
 
-        made = imported_part(self.part)
+        command = imported_part(self.part)
         try:
-            return built_command(str(self.name), made)
+            return built_command(str(self.name), command)
         except Exception as error:  # a signature that Typer cannot read
             raise broken_part(self.part, f"is not a command: {type(error).__name__}: {error}") from error
 
@@ -433,6 +435,6 @@ def _failed(part: Part, error: BaseException) -> PluginFailed:
 def _suggest(unknown: Any, name: str, names: Iterable[str]) -> None:
     """Let an error suggest the commands of plugins as well as the program's own."""
     message = getattr(unknown, "message", "").partition(" Did you mean")[0]
-    meant = SYNONYMS.get(name.lower())
-    guess = f"strands {meant}" if meant else did_you_mean(name, names) if meant is None else None
+    synonym = SYNONYMS.get(name.lower())
+    guess = f"strands {synonym}" if synonym else did_you_mean(name, names) if synonym is None else None
     unknown.message = f"{message} Did you mean {guess!r}?" if guess else message

@@ -217,8 +217,8 @@ def _require_fit(
     left = [name for name in properties if name not in arguments]
     guesses = [f"'{guess}'" for name in unknown if (guess := did_you_mean(name, left))]
     faults = "; ".join([*missing, *(f"there is no key '{name}'" for name in unknown)]) or error["message"]
-    meant = f"did you mean {' and '.join(guesses)}? " if guesses else ""
-    raise InputRefused(f"the input does not fit the tool: {faults}", f"{meant}see its input: {shows}", result)
+    question = f"did you mean {' and '.join(guesses)}? " if guesses else ""
+    raise InputRefused(f"the input does not fit the tool: {faults}", f"{question}see its input: {shows}", result)
 
 
 @contextlib.contextmanager

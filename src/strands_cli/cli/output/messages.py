@@ -224,9 +224,9 @@ def _report_typer_error(error: BaseException) -> int:
             return report_error(UsageError(message.partition(" (")[0].partition(". Did")[0], fix=here))
         if elsewhere := _option_elsewhere(getattr(error, "option_name", "")):
             return report_error(UsageError(message.partition(" (")[0].partition(". Did")[0], fix=elsewhere))
-        message, _, meant = message.partition(". Did you mean ")
+        message, _, guess = message.partition(". Did you mean ")
         usage = f"see `{context.command_path} --help`" if context else None
-        return report_error(UsageError(message, fix=f"did you mean {meant}" if meant else _fix(message) or usage))
+        return report_error(UsageError(message, fix=f"did you mean {guess}" if guess else _fix(message) or usage))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return report_error(Interrupted("interrupted"))
     _print_missing_document(error)
@@ -269,8 +269,8 @@ def _option_here(error: BaseException, context: Any) -> str | None:
     if word is None or context is None:
         return None
     present = {name for parameter in context.command.params for name in parameter.opts}
-    meant = next((name for name, words in _OPTIONS_HERE.items() if word in words and name in present), None)
-    return f"did you mean `{meant}`?" if meant else None
+    option = next((name for name, words in _OPTIONS_HERE.items() if word in words and name in present), None)
+    return f"did you mean `{option}`?" if option else None
 
 
 def _option_elsewhere(word: str) -> str | None:

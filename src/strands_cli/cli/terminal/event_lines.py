@@ -97,9 +97,9 @@ def line_for(event: Event) -> str | None:
             return f"  FAILED {event.key}  {event.who}: {first_line}"
         case ToolCallFinished():
             outcome = event.error_code or "ok"
-            cut = ", output cut" if event.truncated else ""
+            remark = ", output cut" if event.truncated else ""
             how = "from the journal" if event.replayed else duration(event.seconds)
-            line = f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {how}{cut})"
+            line = f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {how}{remark})"
             return f"{line}\n  {_reason(event)}" if event.reason else line
         case ModelRetried():
             reason = _first_part(event.reason)

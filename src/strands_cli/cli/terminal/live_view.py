@@ -172,8 +172,8 @@ class View:
         """Print the output that was held back, and print at once again."""
         with self._lock:
             self._paused = False
-            held, self._held = self._held, []
-            for show in held:
+            events, self._held = self._held, []
+            for show in events:
                 show()
 
 

@@ -130,9 +130,9 @@ def frame(lines: Sequence[str]) -> str:
     if not lines:
         return ERASE
     up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
-    drawn = f"{_ERASE_LINE}\n\r".join(lines)
+    rows = f"{_ERASE_LINE}\n\r".join(lines)
     # The terminal may have become narrower since it was asked: a line that wraps would move the block.
-    return f"{_NO_WRAP}\r{drawn}\x1b[J\r{up}{_WRAP}"
+    return f"{_NO_WRAP}\r{rows}\x1b[J\r{up}{_WRAP}"
 
 
 def dim(text: str) -> str:
@@ -332,10 +332,12 @@ class RunProgress:
 
     def _steps(self, now: float, most: int) -> list[str]:
         """Return a line for each step that goes on, and one for those beyond `most` lines."""
-        shown = list(self._activities.items())
-        more = len(shown) - most if len(shown) > most else 0
-        lines = [self._step(key, activity, now) for key, activity in shown[: most if not more else max(1, most - 1)]]
-        hidden = len(shown) - len(lines)
+        activities = list(self._activities.items())
+        more = len(activities) - most if len(activities) > most else 0
+        lines = [
+            self._step(key, activity, now) for key, activity in activities[: most if not more else max(1, most - 1)]
+        ]
+        hidden = len(activities) - len(lines)
         return [*lines, f"and {hidden} more"][: max(most, 1)] if hidden else lines
 
     def _step(self, key: str, activity: _Activity, now: float) -> str:

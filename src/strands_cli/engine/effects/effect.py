@@ -144,16 +144,16 @@ class Effect:
         else:
             await self._journal.write(self._row)
 
-    async def decide_without(self, lost: Sequence[str]) -> None:
+    async def decide_without(self, lost_names: Sequence[str]) -> None:
         """Write that only a person can decide whether it begins, since the state from earlier calls is lost.
 
         Args:
-            lost: Those calls.
+            lost_names: Those calls.
 
         Raises:
             NeedsDecision: Always.
         """
-        detail = {**self._kept, UNDECIDED: True, LOST: list(lost)}
+        detail = {**self._kept, UNDECIDED: True, LOST: list(lost_names)}
         self._row = dataclasses.replace(self._row, started_at=self._clock.now(), output=None, detail=detail)
         await self._journal.write(self._row)
         raise _undecided(self._row)

@@ -91,11 +91,11 @@ def empty_database() -> bytes:
     """Return the file of a journal without rows: SQLite makes one in 4 ms and waits for the disk, a copy takes none."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(f"{TABLES} PRAGMA user_version = {FORMAT};")
-        made = bytearray(connection.serialize())
+        content = bytearray(connection.serialize())
     # In memory there is no write-ahead log: the versions for writing and reading of a database with one, as
     # https://www.sqlite.org/fileformat.html#file_format_version_numbers has them.
-    made[18:20] = b"\2\2"
-    return bytes(made)
+    content[18:20] = b"\2\2"
+    return bytes(content)
 
 
 # Errors of a journal's database and files as errors of its run.
@@ -215,8 +215,8 @@ class SqliteJournal:
             RunRecordError: There is none, it is damaged, locked by another process, or from another version.
         """
         if not directory.exists():
-            gone = f"the run {directory.name} does not exist any more"
-            raise RunRecordError(gone, fix="see what there is: strands runs list")
+            message = f"the run {directory.name} does not exist any more"
+            raise RunRecordError(message, fix="see what there is: strands runs list")
         fix = f"remove what is left of it: strands runs delete {directory.name}"
         if not (directory / DATABASE).is_file():
             raise RunRecordError(f"there is no journal in {directory}", fix=fix)

@@ -108,9 +108,9 @@ async def _work(
         )
         for n, task_entry in enumerate(tasks, first)
     ]
-    joined = [*names["workers"], *workers]
-    counts = {"num_workers": len(joined), **run.unless_inputs(worker_count=len(joined))}
-    names = {**names, "workers": joined, **counts, "last_response": workers[-1]["response"]}
+    all_workers = [*names["workers"], *workers]
+    counts = {"num_workers": len(all_workers), **run.unless_inputs(worker_count=len(all_workers))}
+    names = {**names, "workers": all_workers, **counts, "last_response": workers[-1]["response"]}
     if config.last_response is not None:
         where = "pattern.config.last_response"
         names["last_response"] = run.step_inputs.render(config.last_response, names, where=where)

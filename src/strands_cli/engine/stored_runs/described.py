@@ -36,14 +36,14 @@ def named_run(name: str, run_ids: Collection[str], place: StorePlace, newest: Ca
     # Only names that exist are accepted, so that none can lead out of a directory.
     if name in run_ids:
         return name
-    meant = newest() if name == LAST else [run for run in run_ids if name and run.startswith(name)]
-    if len(meant) > 1:  # the start of the id of a whole is that of its parts too, and means the whole
-        meant = [run for run in meant if whole_of(run) is None] or meant
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        several = f"they are: {first_of(sorted(meant, reverse=True), 5)}"
-        raise RunRecordError(f"the ids of {len(meant)} runs in {place} start with {name!r}", fix=several)
+    matching_ids = newest() if name == LAST else [run for run in run_ids if name and run.startswith(name)]
+    if len(matching_ids) > 1:  # the start of the id of a whole is that of its parts too, and means the whole
+        matching_ids = [run for run in matching_ids if whole_of(run) is None] or matching_ids
+    if len(matching_ids) == 1:
+        return matching_ids[0]
+    if matching_ids:
+        several = f"they are: {first_of(sorted(matching_ids, reverse=True), 5)}"
+        raise RunRecordError(f"the ids of {len(matching_ids)} runs in {place} start with {name!r}", fix=several)
     if not run_ids:
         raise RunRecordError(f"there are no runs in {place}", fix="name another place with --runs-dir or --store")
     otherwise = "see `strands runs list`, or name another place with --runs-dir or --store"

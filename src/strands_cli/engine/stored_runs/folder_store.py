@@ -75,8 +75,8 @@ class FolderChanges:
         except OSError as error:
             is_gone = isinstance(error, FileNotFoundError)
             how = "does not exist any more" if is_gone else f"cannot be read any more: {error.strerror or error}"
-            gone = f"the run {self._directory.name} {how}"
-            raise RunRecordError(gone, fix="see what there is: strands runs list") from error
+            message = f"the run {self._directory.name} {how}"
+            raise RunRecordError(message, fix="see what there is: strands runs list") from error
         try:
             log = (self._directory / f"{DATABASE}-wal").stat()
         except OSError:  # there is one only while a process has the journal open
@@ -336,8 +336,8 @@ class FolderStore:
 
         directory = self._folder_of(run_id)
         if not directory.is_dir():
-            gone = f"the run {run_id} does not exist any more"
-            raise RunRecordError(gone, fix="see what there is: strands runs list")
+            message = f"the run {run_id} does not exist any more"
+            raise RunRecordError(message, fix="see what there is: strands runs list")
         try:
             lock = hold_run(directory)
             try:

@@ -96,9 +96,9 @@ async def _reason(journal: StoredJournal) -> HoldLost:
         await journal.store()
     except RunRecordError as error:
         return HoldLost(error.message, fix=(error.fix or "").replace("resume RUN", f"resume {journal.run_id}"))
-    shown = shlex.join(["strands", "runs", "show", journal.run_id, *journal.place.words])
+    show_command = shlex.join(["strands", "runs", "show", journal.run_id, *journal.place.words])
     hold_lost = HoldLost(
-        f"a person has stopped the run {journal.run_id} elsewhere", fix=f"see what became of it: {shown}"
+        f"a person has stopped the run {journal.run_id} elsewhere", fix=f"see what became of it: {show_command}"
     )
     hold_lost.is_asked = True
     return hold_lost

@@ -87,8 +87,8 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
 
 def may_use(spec: WorkflowSpec) -> bool:
     """Return whether a workflow can have uses at all: it names some, or another workflow, which may."""
-    taken = spec.env.take_variables and spec.named_tools()
-    own = taken or spec.env.secrets or spec.env.mounts or spec.tools.mcp or spec.tools.http_executors
+    takes_variables = spec.env.take_variables and spec.named_tools()
+    own = takes_variables or spec.env.secrets or spec.env.mounts or spec.tools.mcp or spec.tools.http_executors
     sends = spec.runtime.host or spec.runtime.recording or spec.telemetry.otel or spec.context_policy.notes
     is_configured = any(entry.config for _, entry in entries_of(spec))
     return bool(own or sends or is_configured or any(name.startswith("workflow:") for name in spec.named_tools()))

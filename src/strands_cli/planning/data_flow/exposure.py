@@ -69,8 +69,8 @@ def combination_of(tools: Iterable[PlannedTool]) -> dict[str, list[str]]:
 
 
 def _unsaid(names: list[str]) -> str:
-    shown = ", ".join(dict.fromkeys(names))
-    return f"perhaps: it is unknown what {shown} can do"
+    names_text = ", ".join(dict.fromkeys(names))
+    return f"perhaps: it is unknown what {names_text} can do"
 
 
 def legs_of(tool: PlannedTool) -> dict[str, bool | None]:

@@ -168,19 +168,19 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     outgoing = find_outgoing(plan, os.environ if environ is None else environ)
     digest = f"sha256:{digest_of(written)}"
     # Of a person's own workflow it is a warning.
-    sent = [(part, use) for part in parts for use in _sending(part)]
-    foreign, of_all = foreign_reason(plan, digest) if named or sent else "", ""
+    sending_uses = [(part, use) for part in parts for use in _sending(part)]
+    foreign, of_all = foreign_reason(plan, digest) if named or sending_uses else "", ""
     # Of a person's own workflow those parts are asked about whole that others wrote. A part has a place, and many uses.
-    used = {part.file: part for part, _ in (*named, *sent)}.values()
+    used = {part.file: part for part, _ in (*named, *sending_uses)}.values()
     strange = [part for part in used if foreign or foreign_place(part)]
     if strange:
         foreign = foreign or _strange_part(strange[0])
         files = {part.file for part in strange}
         planned = [(part, _asking_use(use, part) if part.file in files else use) for part, use in planned]
-        planned += [(part, _asking_use(use, part)) for part, use in sent if part.file in files]
+        planned += [(part, _asking_use(use, part)) for part, use in sending_uses if part.file in files]
         every = [
             [use.kind, use.what, use.by, use.exact]
-            for part, use in (*named, *sent)
+            for part, use in (*named, *sending_uses)
             if part.file in files and not _is_typed(use, part)
         ]
         of_all = f"sha256:{digest_of(every)}"

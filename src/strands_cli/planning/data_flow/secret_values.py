@@ -59,7 +59,7 @@ def check_secrets(plan: ResolvedWorkflow, places: Sequence[Where], environ: Mapp
     from strands_cli.parts.named_parts import require_any_source
     from strands_cli.secrets.secret_sources import SecretFault, is_short_here, short_secret
 
-    taken = secret_takers(plan)
+    takers = secret_takers(plan)
     for secret, where in zip(plan.spec.env.secrets, places, strict=False):
         reference = _reference(secret, plan.base_dir, plan.places)
         if is_short_here(reference, environ):
@@ -67,11 +67,11 @@ def check_secrets(plan: ResolvedWorkflow, places: Sequence[Where], environ: Mapp
         try:
             require_any_source(reference, environ)
         except SecretFault as fault:
-            if secret_name(secret) in taken:
+            if secret_name(secret) in takers:
                 yield Finding(MISSING_SECRET, str(fault), where, fault.fix)
                 continue
         else:
-            if secret_name(secret) in taken or secret.source == "env":  # a variable is hidden in any case
+            if secret_name(secret) in takers or secret.source == "env":  # a variable is hidden in any case
                 continue
         if plan.is_complete:  # a part that could not be planned may take it
             yield unused_secret(secret, where)
@@ -150,10 +150,10 @@ def read_secrets(
     environ = os.environ if environ is None else environ
     values: dict[str, str] = {}
     findings = []
-    taken = secret_takers(plan)
+    takers = secret_takers(plan)
     for secret in plan.spec.env.secrets:
         reference = _reference(secret, plan.base_dir, plan.places)
-        if reference.name not in taken and not (secret.source == "env" and environ.get(secret.key)):
+        if reference.name not in takers and not (secret.source == "env" and environ.get(secret.key)):
             continue
         try:
             values[reference.name] = read_any_secret(reference, environ, remote, NamingFolder(plan.project))
@@ -339,8 +339,8 @@ def check_written_uses(
     """
     yield from check_networks(spec, document)
     yield from check_unnamed(spec, document, tools or (), "warning")
-    taken = takers_among(spec, tools, {}) if tools is not None else None
+    takers = takers_among(spec, tools, {}) if tools is not None else None
     for index, secret in enumerate(spec.env.secrets):
         # A variable is hidden where it has a value, which only a run knows.
-        if taken is not None and secret.source != "env" and secret_name(secret) not in taken:
+        if takers is not None and secret.source != "env" and secret_name(secret) not in takers:
             yield unused_secret(secret, document.where(f"/env/secrets/{index}"))

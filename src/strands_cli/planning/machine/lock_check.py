@@ -379,7 +379,7 @@ def _uninstalled(folder: Path, catalog: Catalog, findings: Sequence[Finding]) ->
     if any(finding.code == LOCK_BROKEN for finding in findings):
         return []
     lock = read_lock(file)
-    gone = [
+    missing = [
         distribution
         for distribution in (lock.distributions.values() if lock else ())
         if distribution.name not in catalog.scan.records
@@ -392,7 +392,7 @@ def _uninstalled(folder: Path, catalog: Catalog, findings: Sequence[Finding]) ->
             # A lock comes with its workflow, and any person can register a name in an index.
             "read what it is, and install it in this version from a source that you trust",
         )
-        for distribution in gone
+        for distribution in missing
     ]
 
 

@@ -111,13 +111,17 @@ class ComposedTools:
         index = self._places[entry.tool]
         composite = self.spec.tools.composite[index]
         at = f"/tools/composite/{index}"
-        made = self._once(self._here(composite.id), where, lambda: self._composite(composite, at))
-        if made is None:
+        composite_tool = self._once(self._here(composite.id), where, lambda: self._composite(composite, at))
+        if composite_tool is None:
             return ()
         record = workflow_record(
-            "composite", composite.id, composite.description, composite.input_schema, annotations_of(made.parts)
+            "composite",
+            composite.id,
+            composite.description,
+            composite.input_schema,
+            annotations_of(composite_tool.parts),
         )
-        return self._planned(entry, record, made, where)
+        return self._planned(entry, record, composite_tool, where)
 
     def _composite(self, composite: CompositeTool, pointer: str) -> Composite | None:
         calls = []
@@ -156,24 +160,24 @@ class ComposedTools:
             )
             fix = "leave `memory` out, or give it what it has to know with each call"
             self.context.report(NO_EFFECT, message, where, fix, "warning")
-        made = AgentAsTool(agent)
-        hints = _annotations(made, notes=self.spec.context_policy.notes is not None)
+        definition = AgentAsTool(agent)
+        hints = _annotations(definition, notes=self.spec.context_policy.notes is not None)
         record = workflow_record("agent", agent_id, _about(agent), agent_input_schema(agent), hints)
-        return self._planned(entry, record, made, where)
+        return self._planned(entry, record, definition, where)
 
     def workflow(self, path: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         """Return another workflow as a tool; all of its faults are reported at places in its own file."""
         file = self._file(path, where)
         if file is None:
             return ()
-        made = self._once((stored_name(file), ""), where, lambda: self._workflow(file, path, where))
-        if made is None:
+        definition = self._once((stored_name(file), ""), where, lambda: self._workflow(file, path, where))
+        if definition is None:
             return ()
-        spec = made.plan.spec
+        spec = definition.plan.spec
         about, takes, notes = spec.description or spec.name, workflow_input_schema(spec), spec.context_policy.notes
-        hints = _annotations(made, notes=notes is not None)
+        hints = _annotations(definition, notes=notes is not None)
         record = workflow_record("workflow", file.stem, about, takes, hints)
-        return self._planned(entry, record, made, where)
+        return self._planned(entry, record, definition, where)
 
     def _file(self, path: str, where: Where) -> Path | None:
         around = self.context.around
@@ -218,10 +222,10 @@ class ComposedTools:
     def _read(self, file: Path, path: str, where: Where) -> Document | None:
         """Return the file as a document that findings call by its path from here."""
         beside = Path(self.document.file).parent if not self.document.file.startswith("<") else Path()
-        shown = self.context.around.base_dir / path if self.context.around.snapshot.folder else beside / path
-        shown = file if path.startswith(PACKAGE) else shown
+        shown_path = self.context.around.base_dir / path if self.context.around.snapshot.folder else beside / path
+        shown_path = file if path.startswith(PACKAGE) else shown_path
         try:
-            document = self.context.around.snapshot.read(file, Path(shown))
+            document = self.context.around.snapshot.read(file, Path(shown_path))
         except UsageError as error:
             reason = error.findings[0].message if error.findings else error.message
             self.context.report(FILE_UNREADABLE, reason, where, "correct the path")
@@ -231,15 +235,17 @@ class ComposedTools:
             return None
         return document
 
-    def _planned(self, entry: ToolEntry, record: ToolRecord, made: Definition, where: Where) -> tuple[PlannedTool, ...]:
+    def _planned(
+        self, entry: ToolEntry, record: ToolRecord, definition: Definition, where: Where
+    ) -> tuple[PlannedTool, ...]:
         fix = "configure the tools that it is made of"
         self.context.refuse_config(entry, "made in this workflow", where, fix)
-        depth = 1 + max((part.depth for part in made.parts), default=0)
+        depth = 1 + max((part.depth for part in definition.parts), default=0)
         if depth > MAX_DEPTH:
             message = f"'{entry.tool}' is made of tools {depth} levels deep; at most {MAX_DEPTH} are allowed"
             self.context.report(TOOL_CYCLE, message, where, "call the inner ones from a step instead")
         name = entry.as_ or re.sub(r"[^a-zA-Z0-9_-]", "_", record.name)[:64]
-        tool = WorkflowTool(name=name, ref=entry.tool, record=record, definition=made, depth=depth)
+        tool = WorkflowTool(name=name, ref=entry.tool, record=record, definition=definition, depth=depth)
         return (self.context.decide(tool, where),)
 
     def _here(self, part: str) -> Place:
@@ -248,8 +254,8 @@ class ComposedTools:
     def _once(self, position: Place, where: Where | None, make: Callable[[], Made]) -> Made | None:
         """Make a thing the first time it is named, and never inside itself."""
         if position in self.made:
-            made: Made | None = self.made[position]
-            return made
+            result: Made | None = self.made[position]
+            return result
         if position in self.making:
             self._report_cycle(self.making[self.making.index(position) :], position, where)
             return None
@@ -258,10 +264,10 @@ class ComposedTools:
             return None
         self.making.append(position)
         try:
-            made = self.made[position] = make()
+            result = self.made[position] = make()
         finally:
             self.making.pop()
-        return made
+        return result
 
     def _report_cycle(self, way: Sequence[Place], last: Place, where: Where | None) -> None:
         names = [part or Path(file).name for file, part in (*way, last)]
@@ -269,9 +275,9 @@ class ComposedTools:
         self.context.omit(TOOL_CYCLE, message, where, "leave one of them out; an agent without `tools` has them all")
 
 
-def _annotations(made: Definition, *, notes: bool) -> dict[str, Any]:
+def _annotations(definition: Definition, *, notes: bool) -> dict[str, Any]:
     """Return the annotations of a tool from its parts; one whose agents leave `notes` writes."""
-    return {} if notes else annotations_of(made.parts)
+    return {} if notes else annotations_of(definition.parts)
 
 
 def agent_input_schema(agent: PlannedAgent) -> Mapping[str, Any]:
@@ -297,5 +303,5 @@ def _about(agent: PlannedAgent) -> str:
     prompt = " ".join(agent.prompt.split())
     if is_prompt_template(prompt) or not prompt:
         return task
-    shown = shortened(prompt, MAX_PROMPT_SHOWN)
-    return f"{task} What it was told about itself: {shown}"
+    prompt_start = shortened(prompt, MAX_PROMPT_SHOWN)
+    return f"{task} What it was told about itself: {prompt_start}"

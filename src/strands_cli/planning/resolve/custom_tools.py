@@ -196,8 +196,8 @@ def resolve_custom(ref: ToolRef, entry: ToolEntry, where: Where, context: Resolv
     if corrected and not _answer_once(is_found, ref, context, python_folders(context)):
         message = f"'{entry.tool}' begins with no known prefix, and there is no Python module '{ref.module}'"
         lower = corrected.lower()
-        meant = lower if lower.removeprefix("native:") in context.catalog.by_name else corrected
-        context.report(BAD_TOOL_REF, message, where, f"did you mean '{meant}'?")
+        guess = lower if lower.removeprefix("native:") in context.catalog.by_name else corrected
+        context.report(BAD_TOOL_REF, message, where, f"did you mean '{guess}'?")
         return ()
     is_sought = not _missing_folder(ref, context) and not is_denied_by_policy(planned)
     if is_sought and _answer_once(is_absent, ref, context, python_folders(context)[:-1]):

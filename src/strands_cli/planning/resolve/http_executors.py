@@ -202,8 +202,8 @@ def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> It
 
 def description_of(executor: HttpExecutor) -> str:
     """Return the model's description of an executor: the text of the workflow about it, no header and no secret."""
-    shown = filled_in(executor.base_url, lambda _: "***")
-    lines = [executor.description or "Send requests to an HTTP service.", f"Paths are below {shown}."]
+    base_url = filled_in(executor.base_url, lambda _: "***")
+    lines = [executor.description or "Send requests to an HTTP service.", f"Paths are below {base_url}."]
     lines += _listed("Endpoints:", map(_endpoint, executor.common_endpoints))
     lines += _listed("Examples:", map(_example, executor.examples))
     if executor.response_format:

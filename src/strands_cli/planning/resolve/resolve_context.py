@@ -189,8 +189,8 @@ def _problem_of(error: ValidationError) -> str:
         return f"there is no setting {', '.join(named)}"
     if error.validator == "required":
         return f"`{_lacking(error)}` is missing"
-    meant = json_object(error.schema).get("description") if error.validator == "pattern" else None
-    return error.message if meant is None else f"{error.instance!r} is not {meant}"
+    description = json_object(error.schema).get("description") if error.validator == "pattern" else None
+    return error.message if description is None else f"{error.instance!r} is not {description}"
 
 
 # The skills of a workflow: one tool, `Skill`, that gives agents the text of a folder when they ask for it.
@@ -231,8 +231,8 @@ def renamed_skill(
 
 def skill_files(tools: tuple[PlannedTool, ...]) -> dict[str, str]:
     """Return the texts of the skills among a workflow's tools, by the names under which a run keeps files."""
-    made = [tool.definition for tool in tools if isinstance(tool, WorkflowTool)]
-    folders = (folder for definition in made if isinstance(definition, Skills) for folder in definition.folders)
+    definitions = [tool.definition for tool in tools if isinstance(tool, WorkflowTool)]
+    folders = (folder for definition in definitions if isinstance(definition, Skills) for folder in definition.folders)
     return {file: text for folder in folders for file, text in folder.files.items()}
 
 

@@ -234,8 +234,8 @@ def _is_listed(entry: str, tool: PythonTool) -> bool:
 
 def denial_of(tool: AnyTool, where: Where | None) -> Finding:
     """Return the finding for a tool that policy denies."""
-    shown = f"'{tool.ref}'" if tool.name in tool.ref else f"'{tool.name}' of '{tool.ref}'"
-    message = f"{shown} ({tool.describe()}) is denied: {tool.decision.rule}"
+    subject = f"'{tool.ref}'" if tool.name in tool.ref else f"'{tool.name}' of '{tool.ref}'"
+    message = f"{subject} ({tool.describe()}) is denied: {tool.decision.rule}"
     changed = f"have the rule changed; see: strands explain policy {shlex.quote(tool.ref)}"
     if tool.decision.plugin is not None:
         changed = f"ask the person who has switched the hook plugin {tool.decision.plugin} on"

@@ -97,8 +97,12 @@ class ToolResolver:
         self._executors = planned_executors(self.context)
         self._servers = planned_servers(self.context)
         self._skill = planned_skills(self.context)
-        made: tuple[PlannedTool | None, ...] = (*self._executors.values(), *self._servers.values(), self._skill)
-        self.workflow_tools = (*objects, *(tool for tool in made if tool is not None))
+        workflow_parts: tuple[PlannedTool | None, ...] = (
+            *self._executors.values(),
+            *self._servers.values(),
+            self._skill,
+        )
+        self.workflow_tools = (*objects, *(tool for tool in workflow_parts if tool is not None))
         listed = self.listed = self.resolve_all(self.context.spec.tools.python, "/tools/python")
         identities = [tool.identity for tool in self.workflow_tools]
         self.workflow_tools = (*self.workflow_tools, *(tool for tool in listed if tool.identity not in identities))

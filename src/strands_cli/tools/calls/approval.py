@@ -84,11 +84,11 @@ class AgentChanges:
         changes: dict[str, Any] = {}
         self._last_contents = self.now(by)
         for part, values in self._last_contents.items():
-            held = before[part]
-            new = {name: value for name, value in values.items() if not _is_same(held, name, value)}
-            gone = [name for name in held if name not in values]
-            if new or gone:
-                changes[part] = {"set": new, "gone": gone}
+            old_values = before[part]
+            new = {name: value for name, value in values.items() if not _is_same(old_values, name, value)}
+            removed_names = [name for name in old_values if name not in values]
+            if new or removed_names:
+                changes[part] = {"set": new, "gone": removed_names}
         if changes:
             self._number += 1
             changes["number"] = self._number
@@ -113,8 +113,8 @@ class AgentChanges:
         self._last_contents = self.now()
 
 
-def _is_same(held: Mapping[str, Any], name: str, value: Any) -> bool:
-    return name in held and (held[name] is value or canonical_json(held[name]) == canonical_json(value))
+def _is_same(values: Mapping[str, Any], name: str, value: Any) -> bool:
+    return name in values and (values[name] is value or canonical_json(values[name]) == canonical_json(value))
 
 
 # The change that a call would make in a text file, for the person who decides.

@@ -31,7 +31,7 @@ def as_called(tool: PlannedTool, arguments: Mapping[str, Any]) -> tuple[Mapping[
     return filled, reads_only_now(record.strands_cli.get("read_only_when"), filled)
 
 
-def filled_in(schema: Mapping[str, Any], claims: Mapping[str, Any], sent: Any) -> tuple[Any, Any]:
+def filled_in(schema: Mapping[str, Any], claims: Mapping[str, Any], model_arguments: Any) -> tuple[Any, Any]:
     """Return the arguments of a call with defaults, as they are written, and as its tool gets them.
 
     A tool gets present words instead of earlier ones, and numbers instead of their texts.
@@ -39,7 +39,10 @@ def filled_in(schema: Mapping[str, Any], claims: Mapping[str, Any], sent: Any) -
     Args:
         schema: The tool's input schema.
         claims: Its claims under `strands_cli`.
-        sent: The arguments, as JSON.
+        model_arguments: The arguments, as JSON.
     """
-    written, present = prepared(schema, sent), in_present_words(claims.get("earlier"), schema, sent)
-    return written, coerced(schema, written if present is sent else prepared(schema, present))
+    written, present = (
+        prepared(schema, model_arguments),
+        in_present_words(claims.get("earlier"), schema, model_arguments),
+    )
+    return written, coerced(schema, written if present is model_arguments else prepared(schema, present))

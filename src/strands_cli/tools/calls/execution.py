@@ -256,8 +256,8 @@ class Attempt:
 
         def progress(value: Any) -> None:
             if not over.is_set():
-                shown = self.redactor.json(printable_value(value))
-                self.scope.emit(ToolProgress(self.scope.now(), self.effect.key, self.name, shown))
+                progress_value = self.redactor.json(printable_value(value))
+                self.scope.emit(ToolProgress(self.scope.now(), self.effect.key, self.name, progress_value))
 
         # A program's context is in the place where a tool of the SDK expects the arguments of `agent(prompt,
         # user_id=...)`.

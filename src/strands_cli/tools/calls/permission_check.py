@@ -65,10 +65,10 @@ def kept_arguments(written: Any, arguments: Any, redactor: Redactor) -> dict[str
     text = json.dumps(written, ensure_ascii=False)
     # Before it is cut: half a secret would not be found.
     clean = redactor.json(written) if redactor.may_hide_in(text) else written
-    kept: dict[str, Any] = {ARGUMENTS: clean}
+    stored_arguments: dict[str, Any] = {ARGUMENTS: clean}
     if len(text) > MAX_BYTES:
-        kept = {ARGUMENTS: _small(clean), CUT: True}
-    return kept if arguments == written else {**kept, CALLED_WITH: redactor.json(arguments)}
+        stored_arguments = {ARGUMENTS: _small(clean), CUT: True}
+    return stored_arguments if arguments == written else {**stored_arguments, CALLED_WITH: redactor.json(arguments)}
 
 
 def _small(value: Any) -> Any:
@@ -115,9 +115,9 @@ class ToolObjects:
         name = self._name_of(attempt.tool, thing)
         if name not in self._whole:
             run_id = attempt.scope.run_id
-            lost = [] if _is_used(thing, run_id) else _lost(attempt, name)
-            if lost:
-                await attempt.effect.decide_without(lost)
+            lost_names = [] if _is_used(thing, run_id) else _lost(attempt, name)
+            if lost_names:
+                await attempt.effect.decide_without(lost_names)
             self._whole.add(name)
             _use(thing, run_id)
         if not only_reads:
@@ -367,13 +367,13 @@ def advice_on(planned: PlannedTool) -> tuple[str | None, Mapping[str, Any]]:
 
 def request_for(tool: LoadedTool, arguments: Any, locked: frozenset[str] = frozenset()) -> Request:
     """Return a call as policy sees it; `read_only_when` is matched against these arguments."""
-    counted = counted_claims(tool, locked)
+    claims_in_force = counted_claims(tool, locked)
     return request_of(
         tool.planned,
-        annotations=counted.annotations,
-        claims=counted.claims,
+        annotations=claims_in_force.annotations,
+        claims=claims_in_force.claims,
         arguments=arguments if isinstance(arguments, Mapping) else {},
-        read_only_now=reads_only_now(counted.claims.get("read_only_when"), arguments),
+        read_only_now=reads_only_now(claims_in_force.claims.get("read_only_when"), arguments),
     )
 
 

@@ -135,11 +135,11 @@ def messages_in(line: bytes, requests: Requests, link: Link) -> list[SessionMess
             return [SessionMessage(message)]
     plain = readable(line)
     text = plain.decode("utf-8", "replace")
-    meant = list(_objects_in(text))
-    messages = [_message(value, requests, link) for value in meant]
+    objects = list(_objects_in(text))
+    messages = [_message(value, requests, link) for value in objects]
     if plain != line and any(messages):
         link.note(REPLACED)
-    if not any(map(_is_of_protocol, meant)) and is_of_protocol(line):
+    if not any(map(_is_of_protocol, objects)) and is_of_protocol(line):
         messages.append(_unread(text, id_in(line), requests, link))
     return [message for message in messages if message is not None]
 
@@ -192,8 +192,8 @@ def _message(value: Mapping[str, Any], requests: Requests, link: Link) -> Sessio
     result = value.get("result")
     if isinstance(result, str) and requests.is_a_call:
         result = {"content": [{"type": "text", "text": result}]}
-    made = _made({"id": identity, "result": result}, requests)
-    return made or _unread(_written(value), identity, requests, link)
+    message = _made({"id": identity, "result": result}, requests)
+    return message or _unread(_written(value), identity, requests, link)
 
 
 def _error(value: Any) -> dict[str, Any]:
@@ -201,8 +201,8 @@ def _error(value: Any) -> dict[str, Any]:
     error = json_object(value)
     code, text = error.get("code"), error.get("message")
     words = text if isinstance(text, str) else value if isinstance(value, str) else _written(value)
-    kept = {"data": error["data"]} if "data" in error else {}
-    return {"code": code if type(code) is int else INTERNAL_ERROR, "message": words, **kept}
+    data = {"data": error["data"]} if "data" in error else {}
+    return {"code": code if type(code) is int else INTERNAL_ERROR, "message": words, **data}
 
 
 def _made(value: Mapping[str, Any], requests: Requests) -> SessionMessage | None:

@@ -75,9 +75,9 @@ def _rest(entry: Mapping[str, Any], version: str, tell: Tell) -> dict[str, Any]:
     rest: dict[str, Any] = {word: entry[word] for word in ("title", "description") if isinstance(entry.get(word), str)}
     hints = entry.get("annotations")
     if isinstance(hints, Mapping):
-        kept = {word: hints[word] for word in _HINTS if isinstance(hints.get(word), bool)}
+        hint_values = {word: hints[word] for word in _HINTS if isinstance(hints.get(word), bool)}
         title = {"title": hints["title"]} if isinstance(hints.get("title"), str) else {}
-        rest["annotations"] = {**title, **kept}
+        rest["annotations"] = {**title, **hint_values}
     if isinstance(entry.get("_meta"), Mapping):
         rest["_meta"] = dict(entry["_meta"])
     execution = entry.get("execution")

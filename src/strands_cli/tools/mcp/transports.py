@@ -113,18 +113,18 @@ class ReadEvents:
     def _whole(self) -> bytes:
         """Return the ended event, as one or several that the client can read."""
         lines, self._event = self._event, []
-        kept = [line for line in lines if line.startswith(_KEPT)]
+        field_lines = [line for line in lines if line.startswith(_KEPT)]
         texts = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
         self._others += b"\n".join(line for line in lines if not line.startswith(_FIELDS))
         payload = b"\n".join(texts)
         if not payload.strip():
-            return b"\n".join([*kept, *([b"data:"] if texts else []), b""]) + b"\n"
+            return b"\n".join([*field_lines, *([b"data:"] if texts else []), b""]) + b"\n"
         messages = messages_in(payload, self._request, self._link)
         if not messages:
             self._others += payload + b"\n"
-            return b"\n".join([*kept, b""]) + b"\n" if kept else b""
+            return b"\n".join([*field_lines, b""]) + b"\n" if field_lines else b""
         first, *more = [b"data: " + _written(message) + b"\n\n" for message in messages]
-        return b"".join([*(kept_line + b"\n" for kept_line in kept), first, *more])
+        return b"".join([*(kept_line + b"\n" for kept_line in field_lines), first, *more])
 
 
 def _written(message: SessionMessage) -> bytes:
@@ -221,10 +221,10 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
                     raise http.ReadError(link.fault)
                 # By whole lines: a character may be cut between two chunks.
                 lines, end, rest = (rest + chunk).rpartition(b"\n")
-                if end and (passed := self._passed(lines + end)):
-                    yield passed
-            if rest and (passed := self._passed(rest)):
-                yield passed
+                if end and (passed_lines := self._passed(lines + end)):
+                    yield passed_lines
+            if rest and (passed_lines := self._passed(rest)):
+                yield passed_lines
             if self._read is not None:
                 yield self._read.end()
 

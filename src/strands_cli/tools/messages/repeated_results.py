@@ -97,12 +97,14 @@ def for_model(
         schemas: The output schemas of the tools by name.
     """
     names: dict[str, str] = {}
-    sent = []
+    model_messages = []
     for message in messages:
         uses = (block["toolUse"] for block in message["content"] if "toolUse" in block)
         names |= {use["toolUseId"]: use["name"] for use in uses}
-        sent.append({**message, "content": [_sent(block, names, schemas or {}) for block in message["content"]]})
-    return sent
+        model_messages.append(
+            {**message, "content": [_sent(block, names, schemas or {}) for block in message["content"]]}
+        )
+    return model_messages
 
 
 def _sent(
@@ -152,8 +154,10 @@ def _unmarked(value: Any, schema: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         rules = schema.get("properties") or {}
-        marked = [name for name, rule in rules.items() if isinstance(rule, Mapping) and rule.get(FOR_PROGRAMS) is True]
-        return {name: _unmarked(part, rules.get(name)) for name, part in value.items() if name not in marked}
+        program_fields = [
+            name for name, rule in rules.items() if isinstance(rule, Mapping) and rule.get(FOR_PROGRAMS) is True
+        ]
+        return {name: _unmarked(part, rules.get(name)) for name, part in value.items() if name not in program_fields}
     if isinstance(value, list) and value:
         parts = [_unmarked(part, schema.get("items")) for part in value]
         return parts if any(part != {} for part in parts) else []

@@ -62,14 +62,14 @@ def check_telemetry(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Find
             message = f"the pattern {pattern!r} finds the empty text, which is everywhere"
             yield Finding(BAD_REGEX, message, where, "let it find a character at least")
     otel = spec.telemetry.otel
-    meant = address_for_http(otel.endpoint) if otel is not None and otel.endpoint else None
+    http_address = address_for_http(otel.endpoint) if otel is not None and otel.endpoint else None
     if otel is not None and otel.endpoint is not None and not _is_destination(otel.endpoint):
         message = f"telemetry.otel.endpoint is neither `console` nor a URL of HTTP: {otel.endpoint!r}"
-        fix = f"write it like {meant or 'http://localhost:4318'}"
+        fix = f"write it like {http_address or 'http://localhost:4318'}"
         yield Finding(BAD_VALUE, message, loaded.where("/telemetry/otel/endpoint"), fix)
-    elif meant:
+    elif http_address:
         message = "traces are sent by OTLP over HTTP, and port 4317 is that of gRPC, which does not receive them"
-        fix = f"write the collector's port for HTTP: {meant}"
+        fix = f"write the collector's port for HTTP: {http_address}"
         yield Finding(GRPC_PORT, message, loaded.where("/telemetry/otel/endpoint"), fix, "warning")
 
 
@@ -243,14 +243,16 @@ def _check_server(server: McpServer, pointer: str, loaded: LoadedWorkflow) -> It
     if (server.command is None) == (server.url is None):
         how = "both" if server.command else "neither"
         message = f"the MCP server {server.id!r} needs one of `command` and `url`; it has {how}"
-        meant = [key for key in server.model_extra or () if did_you_mean(key, ("command", "url"))]
+        close_keys = [key for key in server.model_extra or () if did_you_mean(key, ("command", "url"))]
         fix = (
-            suggest(meant[0], ("command", "url"), form="`{}`") if meant else "write `command:` for a program, or `url:`"
+            suggest(close_keys[0], ("command", "url"), form="`{}`")
+            if close_keys
+            else "write `command:` for a program, or `url:`"
         )
         if server.command:
             fix = "keep one of the two"
-        key_pointer = f"{pointer}/{escape(meant[0])}" if meant else pointer
-        yield Finding(SERVER_FORM, message, loaded.where(key_pointer, key=bool(meant)), fix)
+        key_pointer = f"{pointer}/{escape(close_keys[0])}" if close_keys else pointer
+        yield Finding(SERVER_FORM, message, loaded.where(key_pointer, key=bool(close_keys)), fix)
         return
     for name, needs in (
         ("args", "command"),

@@ -341,8 +341,8 @@ def _syntax(site: Site, error: TemplateError, loaded: LoadedWorkflow) -> Finding
     kind = "condition" if site.is_condition else "template"
     where = loaded.where_in_text(site.pointer, error.line)
     # The message names the similar filter, where there is one.
-    problem, meant, guess = error.message.partition("; did you mean ")
-    fix = f"did you mean {guess}" if meant else "see `strands list-supported` for the filters"
+    problem, separator, guess = error.message.partition("; did you mean ")
+    fix = f"did you mean {guess}" if separator else "see `strands list-supported` for the filters"
     if error.is_syntax:
         problem, fix = explain_syntax(site.text, problem, is_condition=site.is_condition)
     return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)
@@ -376,8 +376,8 @@ def _attribute(site: Site, path: Path, loaded: LoadedWorkflow) -> Finding | None
     problem = problem_of(path, site.scope)
     if problem is None:
         return None
-    meant = _hyphened(path, site.scope)
-    hyphened = f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None
+    key = _hyphened(path, site.scope)
+    hyphened = f"write `{path[0]}[{key!r}]`: a hyphen means minus" if key else None
     close = did_you_mean(problem.word, problem.known_names)
     hint = f"known: {', '.join(problem.known_names)}" if problem.known_names else None
     severity: Severity = "error"

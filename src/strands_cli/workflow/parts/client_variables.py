@@ -224,8 +224,8 @@ class Variables:
             if not value and text != match[0] and not name.endswith("PATH"):
                 self.to_do.append(f"{where} has {match[0]}: write its value there" + _or_export(match, name))
                 return match[0].replace("$", "")
-            shown = f"has {value!r}" if value or text != match[0] else "is left out: it has no value here"
-            self.notes.append(f"{where} {shown} for {match[0]}")
+            remark = f"has {value!r}" if value or text != match[0] else "is left out: it has no value here"
+            self.notes.append(f"{where} {remark} for {match[0]}")
             return value
 
         return _VARIABLE.sub(fill, text) if text else text

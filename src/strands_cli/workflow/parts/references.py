@@ -89,9 +89,9 @@ class _Reader:
         """Return how findings call a file: short, unless `..` behind a link would then lead elsewhere."""
         if str(path) in self.packages.values():
             return path
-        shown = self.shown / os.path.relpath(path, self.folder)
-        short = Path(os.path.normpath(shown))
-        return short if short.resolve() == path else shown
+        shown_path = self.shown / os.path.relpath(path, self.folder)
+        short = Path(os.path.normpath(shown_path))
+        return short if short.resolve() == path else shown_path
 
     def agent(
         self, spec: AgentSpec, pointer: str, document: Document, path: Path | None, seen: tuple[Path, ...]
@@ -109,18 +109,18 @@ class _Reader:
         other = self._only_agent(target[1], spec.ref, where)
         if other is None:
             return spec
-        brought, prefix = other
-        brought = self.agent(brought, prefix, target[1], target[0], (*seen, target[0]))
+        referred, prefix = other
+        referred = self.agent(referred, prefix, target[1], target[0], (*seen, target[0]))
         written = spec.model_fields_set - {"ref"}
-        if not seen and brought.prompt is None and spec.prompt is None:
+        if not seen and referred.prompt is None and spec.prompt is None:
             self.findings.append(
                 Finding(MISSING_KEY, f"the agent in {spec.ref!r} has no `prompt`", where, "add `prompt:`")
             )
         if not seen:
             self.origins |= {
-                f"{pointer}/{name}": (target[1], f"{prefix}/{name}") for name in brought.model_fields_set - written
+                f"{pointer}/{name}": (target[1], f"{prefix}/{name}") for name in referred.model_fields_set - written
             }
-        return brought.model_copy(update={name: getattr(spec, name) for name in (*written, "ref")})
+        return referred.model_copy(update={name: getattr(spec, name) for name in (*written, "ref")})
 
     def _only_agent(self, document: Document, name: str, where: Where) -> tuple[AgentSpec, str] | None:
         """Return the one agent of a file: the file itself, or the only entry of its `agents`."""

@@ -189,8 +189,8 @@ def bounded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
             spend(_work(name, subject, parts) << (name in _TWICE_AS_SLOW))
         if isinstance(subject, Namespace):
             size_of_all(subject)
-        made = function(*args, **kwargs)
-        return made if name in _PASSING_ON else bounded(made)
+        result = function(*args, **kwargs)
+        return result if name in _PASSING_ON else bounded(result)
 
     return call
 

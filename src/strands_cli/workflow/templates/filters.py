@@ -130,8 +130,8 @@ def _truncate(value: Any, length: int = 255, killwords: bool = False, end: str =
         return text
     if length <= len(end):
         return text[:length]
-    cut = text[: length - len(end)]
-    return (cut if killwords else cut.rsplit(" ", 1)[0]) + end
+    start = text[: length - len(end)]
+    return (start if killwords else start.rsplit(" ", 1)[0]) + end
 
 
 def _center(text: Any, width: int = 80) -> str:

@@ -93,6 +93,6 @@ def given_value(text: str, word: str) -> Any:
     kind = next((kind for of, kind in _KINDS if isinstance(value, of)), None)
     if kind is None:
         return text
-    made = kind(value)
-    made.text = text
-    return made
+    value_of_text = kind(value)
+    value_of_text.text = text
+    return value_of_text

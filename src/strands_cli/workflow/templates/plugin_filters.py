@@ -116,14 +116,16 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
         if not loaded:
             loaded.append(_imported(part))
         try:
-            made = loaded[0](*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
+            result = loaded[0](*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
         except (StrandsCliError, TemplateError):
             raise
         except (Exception, SystemExit) as error:  # a plugin may raise anything, and call sys.exit
             raise TemplateError(f"{part} of {part.distribution} failed: {type(error).__name__}: {error}") from error
-        if not _is_plain(made):
-            raise TemplateError(f"{part} of {part.distribution} returns {type(made).__name__}, which no template takes")
-        return made
+        if not _is_plain(result):
+            raise TemplateError(
+                f"{part} of {part.distribution} returns {type(result).__name__}, which no template takes"
+            )
+        return result
 
     return call
 

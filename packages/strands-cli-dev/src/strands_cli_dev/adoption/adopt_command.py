@@ -145,9 +145,9 @@ def _adopt(named: str | None, options: AdoptOptions, document: dict[str, Any]) -
     distribution = _installed(named, options)
     machine, adopted = InstalledTools(Path.cwd()), read_for_change(path)
     words = [Choice.parse(text).named for text in texts]
-    taken = {name for name, owner in machine.owners.items() if owner != distribution}
+    other_names = {name for name, owner in machine.owners.items() if owner != distribution}
     imports = Imports() if options.load else None
-    survey_result = survey(distribution, adopted, taken, imports=imports, named=words, tell=say)
+    survey_result = survey(distribution, adopted, other_names, imports=imports, named=words, tell=say)
     document |= {"distribution": distribution, "version": survey_result.tools.version, "file": str(path)}
     _require_tools(survey_result)
     denied = _denied(survey_result, machine)
@@ -157,7 +157,7 @@ def _adopt(named: str | None, options: AdoptOptions, document: dict[str, Any]) -
         say(line)
     say_findings(survey_result.findings)
     before = adopted.distributions.get(distribution)
-    kept = {name: tool.entry for name, tool in before.tools.items()} if before and texts else {}
+    adopted_entries = {name: tool.entry for name, tool in before.tools.items()} if before and texts else {}
     if not texts:
         texts = _proposed(
             survey_result, {tool.entry for tool in before.tools.values()} if before else set(), options, denied
@@ -166,7 +166,7 @@ def _adopt(named: str | None, options: AdoptOptions, document: dict[str, Any]) -
         is_named = False
     else:
         is_named = True
-    chosen = choose(survey_result, texts, names_of_others(distribution, adopted) | taken, kept)
+    chosen = choose(survey_result, texts, names_of_others(distribution, adopted) | other_names, adopted_entries)
     _require_allowed(survey_result, chosen, denied)
     if options.patch is not None:
         document["patch"] = written = str(write_patch(survey_result, chosen, options.patch))
@@ -177,8 +177,8 @@ def _adopt(named: str | None, options: AdoptOptions, document: dict[str, Any]) -
         as_json_object(candidate, denied) for candidate in survey_result.candidates if candidate not in chosen
     ]
     document["imported"] = any(candidate.imported for candidate in chosen)
-    if gone := sorted(set(done.before) - set(done.names)):
-        say(f"no longer adopted: {', '.join(gone)}")
+    if removed := sorted(set(done.before) - set(done.names)):
+        say(f"no longer adopted: {', '.join(removed)}")
     for line in left_out_lines(survey_result, chosen, denied):
         say(line)
     count = f"{len(chosen)} of {counted(len(survey_result.candidates), 'tool')}"
@@ -187,8 +187,8 @@ def _adopt(named: str | None, options: AdoptOptions, document: dict[str, Any]) -
 
 
 def _refs(names: Sequence[str]) -> str:
-    shown = [f"native:{name}" for name in names]
-    return first_of(shown, MOST_SHOWN)
+    references = [f"native:{name}" for name in names]
+    return first_of(references, MOST_SHOWN)
 
 
 def adoption_file(*, project: bool) -> Path:
@@ -314,8 +314,8 @@ def _proposed(survey_result: Survey, again: set[str], options: AdoptOptions, den
         message = f"'{hidden[0].name}' was adopted by importing it, and its source does not show it"
         fix = f"strands plugin adopt {survey_result.tools.distribution} --import"
         raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
-    kept = [entry for entry in entries if entry in again]
-    return entries if options.take_all or options.patch is not None or not kept else kept
+    entries_again = [entry for entry in entries if entry in again]
+    return entries if options.take_all or options.patch is not None or not entries_again else entries_again
 
 
 def _offered(survey_result: Survey, denied: dict[str, str]) -> list[Candidate]:

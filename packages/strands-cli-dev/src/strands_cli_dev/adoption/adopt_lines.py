@@ -35,13 +35,13 @@ def candidate_lines(survey: Survey, denied: Mapping[str, str], named: Sequence[s
         named: The tools that a person asked for; with it only these are shown.
     """
     words = {Choice.parse(text).named for text in named}
-    shown = [
+    shown_candidates = [
         candidate
         for candidate in survey.candidates
         if not words or words & {candidate.name, candidate.called, candidate.entry}
     ]
     for number, adoptable in enumerate(survey.adoptable, 1):
-        if adoptable not in shown:
+        if adoptable not in shown_candidates:
             continue
         alias = "" if adoptable.name == adoptable.called else f" (its own name: {_line(adoptable.called)})"
         yield f"  {number}. {adoptable.name}{alias}: {_line(adoptable.tool.description or _unnamed(adoptable))}"
@@ -54,17 +54,17 @@ def candidate_lines(survey: Survey, denied: Mapping[str, str], named: Sequence[s
         if adoptable.entry in denied:
             yield f"     denied by policy: {_line(denied[adoptable.entry])}"
         yield from (f"     remark: {_line(remark, 200)}" for remark in adoptable.remarks)
-    for adoptable in shown:
+    for adoptable in shown_candidates:
         if adoptable.problem is not None:
             yield f"  -  {_line(adoptable.called)} ({_line(adoptable.entry)}): {_line(adoptable.problem, 300)}"
 
 
 def left_out_lines(survey: Survey, chosen: Sequence[Candidate], denied: Mapping[str, str]) -> Iterator[str]:
     """Yield how many tools were left out, for each reason with the first of them."""
-    taken = {candidate.entry for candidate in chosen}
+    chosen_entries = {candidate.entry for candidate in chosen}
     left: dict[str, list[str]] = {}
     for candidate in survey.candidates:
-        if candidate.entry not in taken:
+        if candidate.entry not in chosen_entries:
             left.setdefault(_reason(candidate, denied), []).append(_line(candidate.called))
     if left:
         yield f"{sum(map(len, left.values()))} of {counted(len(survey.candidates), 'tool')} left out:"

@@ -104,14 +104,16 @@ def find_adoptable(
             findings += [replace(finding, severity="warning") for finding in error.findings]
         if len(tools) > MAX_TOOLS and not named:
             break
-    kept = tools[:MAX_TOOLS]
+    kept_tools = tools[:MAX_TOOLS]
     if len(tools) > MAX_TOOLS:
-        message = f"'{name}' has more than {MAX_TOOLS:,} tools; those after {kept[-1].entry} are left out"
+        message = f"'{name}' has more than {MAX_TOOLS:,} tools; those after {kept_tools[-1].entry} are left out"
         findings.append(Finding(TOO_MUCH_TO_ADOPT, message, None, fix, "warning"))
-        kept += [tool for tool in tools[MAX_TOOLS:] if {tool.entry, tool.attribute, tool.name} & set(named)][:MAX_TOOLS]
-    findings += _twins(kept, name)
+        kept_tools += [tool for tool in tools[MAX_TOOLS:] if {tool.entry, tool.attribute, tool.name} & set(named)][
+            :MAX_TOOLS
+        ]
+    findings += _twins(kept_tools, name)
     return AdoptableTools(
-        name, record.version, str(source.root), tuple(files[:MAX_MODULES]), tuple(kept), tuple(findings)
+        name, record.version, str(source.root), tuple(files[:MAX_MODULES]), tuple(kept_tools), tuple(findings)
     )
 
 

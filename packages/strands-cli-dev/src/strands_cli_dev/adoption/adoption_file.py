@@ -55,15 +55,17 @@ def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], *, adds: b
         before = file.distributions.get(distribution)
         tools = {candidate.name: candidate.tool for candidate in chosen}
         entries = {tool.entry for tool in tools.values()}
-        kept: list[str] = []
+        other_names: list[str] = []
         if adds and before is not None:
-            kept = [name for name, tool in before.tools.items() if name not in tools and tool.entry not in entries]
-        _require_free(path, distribution, [*tools, *kept], file)
+            other_names = [
+                name for name, tool in before.tools.items() if name not in tools and tool.entry not in entries
+            ]
+        _require_free(path, distribution, [*tools, *other_names], file)
         imported = any(candidate.imported for candidate in chosen) or (
-            bool(kept) and before is not None and before.imported
+            bool(other_names) and before is not None and before.imported
         )
-        _write(path, file.with_tools(distribution, tools, kept, imported=imported))
-    return Adoption(path, tuple(sorted([*tools, *kept])), tuple(sorted(before.tools)) if before else ())
+        _write(path, file.with_tools(distribution, tools, other_names, imported=imported))
+    return Adoption(path, tuple(sorted([*tools, *other_names])), tuple(sorted(before.tools)) if before else ())
 
 
 def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
@@ -97,10 +99,10 @@ def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
 def _require_free(path: Path, distribution: str, names: Iterable[str], file: AdoptedFile) -> None:
     """Refuse names that another process has given in the meantime."""
     for key, others_tools in file.distributions.items():
-        taken = sorted(set(names) & set(others_tools.tools)) if key != distribution else []
-        if taken:
-            message = f"'{key}' has a tool '{taken[0]}' in {path} by now; nothing was adopted"
-            raise InvalidInput(message, fix=f"strands plugin adopt {distribution} --tool {taken[0]}=ALIAS")
+        common_names = sorted(set(names) & set(others_tools.tools)) if key != distribution else []
+        if common_names:
+            message = f"'{key}' has a tool '{common_names[0]}' in {path} by now; nothing was adopted"
+            raise InvalidInput(message, fix=f"strands plugin adopt {distribution} --tool {common_names[0]}=ALIAS")
 
 
 @contextlib.contextmanager

@@ -96,7 +96,7 @@ class Survey:
 def survey(
     distribution: str,
     adopted: AdoptedFile,
-    taken: Collection[str] = (),
+    taken_names: Collection[str] = (),
     *,
     path: Sequence[str] | None = None,
     imports: Imports | None = None,
@@ -108,7 +108,7 @@ def survey(
     Args:
         distribution: Its normalised name.
         adopted: The file that will have the tools; names that it gives them are kept.
-        taken: The names of the tools of other distributions.
+        taken_names: The names of the tools of other distributions.
         path: The directories to search; by default those of this interpreter's imports. imports: The limits of
             importing for facts that the source does not show, in child processes; None imports nothing.
         named: Names and entries of tools to look for also among more than are listed; only they are imported.
@@ -116,7 +116,7 @@ def survey(
     """
     tools = find_adoptable(distribution, path, named=named, tell=tell)
     loaded = _loaded(tools, imports, named, tell) if imports else {}
-    names = _Names(distribution, taken, adopted)
+    names = _Names(distribution, taken_names, adopted)
     candidates = [_candidate(tool, loaded.get(tool.entry), names, distribution) for tool in tools.tools]
     return Survey(tools, tuple(candidates), tools.findings)
 
@@ -195,10 +195,10 @@ def _loaded(
 class _Names:
     """Gives each tool a name that workflows can use: its own, or an alias with that of its distribution or module."""
 
-    def __init__(self, distribution: str, taken: Collection[str], adopted: AdoptedFile) -> None:
+    def __init__(self, distribution: str, taken_names: Collection[str], adopted: AdoptedFile) -> None:
         mine = adopted.distributions.get(distribution)
         self.kept: Mapping[str, str] = {tool.entry: name for name, tool in mine.tools.items()} if mine else {}
-        self.taken = {*names_of_others(distribution, adopted), *taken, *self.kept.values()}
+        self.taken = {*names_of_others(distribution, adopted), *taken_names, *self.kept.values()}
         self.prefix = word_of(distribution.removeprefix("strands-").removesuffix("-strands"))
 
     def give(self, tool: SourceTool) -> str:

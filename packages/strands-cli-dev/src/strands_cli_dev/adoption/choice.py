@@ -30,15 +30,18 @@ class Choice:
 
 
 def choose(
-    survey: Survey, texts: Sequence[str], taken: Iterable[str] = (), kept: Mapping[str, str] | None = None
+    survey: Survey,
+    texts: Sequence[str],
+    taken_names: Iterable[str] = (),
+    adopted_entries: Mapping[str, str] | None = None,
 ) -> list[Candidate]:
     """Return the candidates that a person named, under their aliases.
 
     Args:
         survey: The candidates.
         texts: Names, entries or numbers (from 1), each with or without `=ALIAS`.
-        taken: Names of other tools.
-        kept: Name -> entry of adopted tools of this distribution that stay so.
+        taken_names: Names of other tools.
+        adopted_entries: Name -> entry of adopted tools of this distribution that stay so.
 
     Raises:
         InvalidInput: One is unknown, ambiguous or cannot be adopted, or an alias cannot be used; all are reported.
@@ -54,8 +57,8 @@ def choose(
             continue
         candidate = replace(candidates[0], name=choice.alias) if choice.alias else candidates[0]
         chosen[candidate.entry] = candidate
-    staying = {name for name, entry in (kept or {}).items() if entry not in chosen}
-    findings += _twice(chosen.values(), set(taken) | staying)
+    staying = {name for name, entry in (adopted_entries or {}).items() if entry not in chosen}
+    findings += _twice(chosen.values(), set(taken_names) | staying)
     if findings:
         raise InvalidInput("nothing was adopted", findings=findings)
     return list(chosen.values())
@@ -92,12 +95,12 @@ def _fault(survey: Survey, choice: Choice, candidates: Sequence[Candidate]) -> F
     return None
 
 
-def _twice(chosen: Iterable[Candidate], taken: set[str]) -> list[Finding]:
+def _twice(chosen: Iterable[Candidate], taken_names: set[str]) -> list[Finding]:
     findings, first_of_name = [], dict[str, Candidate]()
     for candidate in chosen:
         other = first_of_name.setdefault(candidate.name, candidate)
-        if other is not candidate or candidate.name in taken:
-            owner = "another tool" if candidate.name in taken else other.entry
+        if other is not candidate or candidate.name in taken_names:
+            owner = "another tool" if candidate.name in taken_names else other.entry
             message = f"the name '{candidate.name}' for {candidate.entry} is the one of {owner}"
             findings.append(Finding(NOT_ADOPTABLE, message, None, f"--tool {candidate.entry}=ALIAS"))
     return findings

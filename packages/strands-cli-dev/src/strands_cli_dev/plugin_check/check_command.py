@@ -76,8 +76,8 @@ def _verdict(done: PluginCheck) -> str:
         counts += [(len(folders.workflows), "workflow"), (len(folders.agents), "agent"), (len(folders.skills), "skill")]
     counts.append((len(done.project.source.parts), "part"))
     checked = ", ".join(counted(number, noun) for number, noun in counts if number) or "nothing"
-    passed = sum(test.status == "passed" for test in done.tests)
-    tests = f", {counted(passed, 'test')} passed" if done.tests else ""
+    passed_count = sum(test.status == "passed" for test in done.tests)
+    tests = f", {counted(passed_count, 'test')} passed" if done.tests else ""
     rest = counted(warnings, "warning") if warnings else "no problems"
     return f"{done.project.name}: {checked} checked{tests}, {rest}"
 
@@ -103,11 +103,11 @@ def manifest(
         raise UsageError("--write and --check cannot be combined", fix="check after writing, in a second command")
     project = read_project(directory)
     findings = check_manifests(project) if check else []
-    made = make_manifests(project) if as_json or not (write or check) else {}
+    documents = make_manifests(project) if as_json or not (write or check) else {}
     written = [str(file) for file in write_manifests(project)] if write else []
     if as_json:
         finding_documents = [finding.as_dict() for finding in findings]
-        manifests = {str(file): document for file, document in made.items()}
+        manifests = {str(file): document for file, document in documents.items()}
         print_json(
             {"distribution": project.name, "manifests": manifests, "written": written, "findings": finding_documents}
         )
@@ -116,7 +116,7 @@ def manifest(
     elif check:
         say_findings(findings)
     else:
-        print_result("".join(render(document) for document in made.values()))
+        print_result("".join(render(document) for document in documents.values()))
     if findings:
         raise typer.Exit(ExitCode.INVALID)
     if check and not as_json:

@@ -33,24 +33,24 @@ def check_undescribed(
         imported: Whether they were imported.
     """
     hook = hook_options(project)
-    made: list[tuple[dict[str, Any], SourceTool]] = []
+    entries_and_tools: list[tuple[dict[str, Any], SourceTool]] = []
     findings: list[Finding] = []
     for name, tool in tools.items():
         if _is_described(tool):
             try:
-                made += [(entry, tool) for entry in manifest_entries(project, name, tool)]
+                entries_and_tools += [(entry, tool) for entry in manifest_entries(project, name, tool)]
             except InvalidInput as error:
                 findings += error.findings
         elif hook is not None and not imported:  # without a hook the missing manifest is an error already
             findings.append(_not_checked(project, name, tool, may_import=hook.get("import") is True))
     stated = json_object((hook or {}).get("tools"))
-    entries = [{**entry, **json_object(stated.get(entry["name"]))} for entry, _ in made]
+    entries = [{**entry, **json_object(stated.get(entry["name"]))} for entry, _ in entries_and_tools]
     document = render(made_document(project, entries, {}))
     manifest, faults = Manifest.parse(document.encode(), str(file), project.source.name)
     for index, entry in enumerate(manifest.tools if manifest else ()):
         faults += check_declared(entry, str(file), f"/tools/{index}")
-    sources = [tool for _, tool in made]
-    return manifest if made else None, [*findings, *(_in_code(fault, sources) for fault in faults)]
+    sources = [tool for _, tool in entries_and_tools]
+    return manifest if entries_and_tools else None, [*findings, *(_in_code(fault, sources) for fault in faults)]
 
 
 def _is_described(tool: SourceTool) -> bool:

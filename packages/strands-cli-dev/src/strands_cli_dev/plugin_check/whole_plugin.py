@@ -189,15 +189,17 @@ def _check_fresh(check: PluginCheck, file: Path, name: str, tool: SourceTool) ->
     mine = {identity: indexed for identity, indexed in committed.items() if indexed[1]["entry"] == entry}
     if not mine and certain is None:
         yield drift(f"the manifest does not describe '{name}' ({entry})", file, "/tools")
-    for identity, made in (certain or {}).items():
+    for identity, new_entry in (certain or {}).items():
         if identity not in mine:
-            yield drift(f"the manifest does not describe '{made['name']}' ({entry})", file, "/tools")
+            yield drift(f"the manifest does not describe '{new_entry['name']}' ({entry})", file, "/tools")
             continue
         index, old = mine[identity]
         compared = {
-            key: value for key, value in old.items() if key not in Manifest.CATALOGUE and (tool.complete or key in made)
+            key: value
+            for key, value in old.items()
+            if key not in Manifest.CATALOGUE and (tool.complete or key in new_entry)
         }
-        yield from drifted(_filled(compared), _filled(made), file, f"/tools/{index}")
+        yield from drifted(_filled(compared), _filled(new_entry), file, f"/tools/{index}")
     if tool.complete:
         for identity, (index, old) in mine.items():
             if identity not in (certain or {}):

@@ -50,17 +50,17 @@ def new(
     from strands_cli_dev.plugin_new.plugin_name import name_plugin
 
     plugin = NewPlugin(name_plugin(name), form.value, author, description)
-    made = make_plugin(plugin, directory)
+    folder = make_plugin(plugin, directory)
     if plugin.name.tool not in (name, name.removeprefix("strands-tool-")):
         say(f"the tool is called '{plugin.name.tool}'")
-    findings = [*check_installed(made.name), *read_project(made).source.twins()]
-    example, quoted_folder = json.dumps(SAMPLE), shlex.quote(str(made))
+    findings = [*check_installed(folder.name), *read_project(folder).source.twins()]
+    example, quoted_folder = json.dumps(SAMPLE), shlex.quote(str(folder))
     commands = [
         f"python -m pip install -e {quoted_folder}",
         f"strands tools run {plugin.ref} --input '{example}'",
         f"python -m pytest {quoted_folder}",
     ]
-    _print_made(made, {"tool": plugin.name.tool}, findings, commands, as_json=as_json)
+    _print_made(folder, {"tool": plugin.name.tool}, findings, commands, as_json=as_json)
 
 
 def _new_flow(name: str, directory: Path, author: str | None, description: str | None, *, as_json: bool) -> None:
@@ -70,27 +70,27 @@ def _new_flow(name: str, directory: Path, author: str | None, description: str |
     from strands_cli_dev.plugin_new.new_flow import NewFlow, make_flow, name_flow
 
     new_flow = NewFlow(name_flow(name), author, description)
-    made = make_flow(new_flow, directory)
+    folder = make_flow(new_flow, directory)
     if new_flow.name not in (name, name.removeprefix("strands-flow-")):
         say(f"the workflow is called '{new_flow.name}'")
-    quoted_folder = shlex.quote(str(made))
+    quoted_folder = shlex.quote(str(folder))
     commands = [
-        f"strands run {shlex.quote(str(made / new_flow.file))}",
+        f"strands run {shlex.quote(str(folder / new_flow.file))}",
         f"strands plugin check {quoted_folder}",
         f"python -m pip install -e {quoted_folder}",
         f"strands run {new_flow.reference}",
     ]
-    _print_made(made, {"workflow": new_flow.name}, [], commands, as_json=as_json)
+    _print_made(folder, {"workflow": new_flow.name}, [], commands, as_json=as_json)
 
 
 def _print_made(
-    made: Path, names: Mapping[str, str], findings: Sequence[Finding], commands: Iterable[str], *, as_json: bool
+    folder: Path, names: Mapping[str, str], findings: Sequence[Finding], commands: Iterable[str], *, as_json: bool
 ) -> None:
     """Print the project that was made: its files and names as JSON, or its findings and the commands to go on with."""
     if as_json:
-        files = sorted(str(path) for path in made.rglob("*") if path.is_file())
+        files = sorted(str(path) for path in folder.rglob("*") if path.is_file())
         finding_documents = [finding.as_dict() for finding in findings]
-        print_json({"made": files, "distribution": made.name, **names, "findings": finding_documents})
+        print_json({"made": files, "distribution": folder.name, **names, "findings": finding_documents})
         return
     say_findings(findings)
-    print_result("\n".join([f"made {made}", "next:", *(f"  {command}" for command in commands)]))
+    print_result("\n".join([f"made {folder}", "next:", *(f"  {command}" for command in commands)]))

@@ -95,7 +95,7 @@ def flow_files(new: NewFlow) -> dict[str, str]:
         "author": author_of(new.author, new.distribution),
     }
     package = f"src/{new.package}"
-    made = {
+    templates = {
         CI_FILE: "publish.yml",
         ".gitignore": "gitignore",
         "LICENSE": "LICENSE",
@@ -107,4 +107,4 @@ def flow_files(new: NewFlow) -> dict[str, str]:
         f"{package}/workflows/{AGENT}.yaml": "flow/agent.yaml",
         f"tests/test_{new.name.replace('-', '_')}.py": "flow/test.py",
     }
-    return {path: filled(template, words) for path, template in made.items()}
+    return {path: filled(template, words) for path, template in templates.items()}

@@ -52,7 +52,7 @@ _HEADS = ("Name", "Version", "Summary", "Tools", "Workflows, agents, skills", "P
 
 
 def _row(name: str, newest: Mapping[str, Any]) -> str:
-    tools = [tool["name"] for held in newest["tools"] for tool in (held, *(held["members"] or ()))]
+    tools = [tool["name"] for tool_value in newest["tools"] for tool in (tool_value, *(tool_value["members"] or ()))]
     packaged = [folder["name"] for group in _GROUPS for folder in newest[group]]
     cells = (
         *(_escape(newest["version"]), _isolated(newest["summary"]), _names(tools), _names(packaged)),
@@ -117,14 +117,14 @@ def _tool(tool: Mapping[str, Any], level: int) -> str:
         ("Broken", _text(tool["broken"])),
     ]
     schema = tool["input_schema"]
-    shown = json.dumps(schema, ensure_ascii=False, indent=2) if schema is not None else ""
-    block = f'<pre dir="auto">{_escape(shown)}</pre>'
+    schema_text = json.dumps(schema, ensure_ascii=False, indent=2) if schema is not None else ""
+    block = f'<pre dir="auto">{_escape(schema_text)}</pre>'
     details = f"<details><summary>Input of {_isolated(tool['name'])}</summary>{block}</details>"
     members = "".join(_tool(member, min(level + 1, 6)) for member in tool["members"] or ())
     return (
         f"<h{level}>{_isolated(tool['name'])}</h{level}>"
         f"<p>{_isolated(tool['description'] or 'Known after loading.')}</p>{_facts(pairs)}"
-        f"{details if shown else ''}{members}"
+        f"{details if schema_text else ''}{members}"
     )
 
 

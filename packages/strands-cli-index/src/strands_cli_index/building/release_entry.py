@@ -70,14 +70,14 @@ def _is_inside(record: ToolRecord, wheel: WheelTree) -> bool:
 
 
 def _tool(record: ToolRecord, wheel: WheelTree) -> dict[str, Any]:
-    shown = {name: getattr(record, name) for name in _SHOWN}
-    shown["examples"] = list(record.examples)
+    fields = {name: getattr(record, name) for name in _SHOWN}
+    fields["examples"] = list(record.examples)
     reason = record.reason if record.status == "broken" else None
     if reason and record.location is None:  # the reason is about this machine's current folder too
         reason = f"the wheel has no module '{record.module}'"
     return {
         "name": record.ref_name,
-        **{name: dict(value) if isinstance(value, Mapping) else value for name, value in shown.items()},
+        **{name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()},
         "entry": record.entry,
         "described_by": "manifest" if record.manifest else "source",
         "permissions": describe_permissions(record),
@@ -103,9 +103,9 @@ def _files_of(wheel: WheelTree, value: str, group: str) -> list[str]:
 def _check(plugin: UnpackedPlugin) -> dict[str, Any]:
     """Return the findings of the static part of `plugin check`, without this machine in it."""
     findings = [_shown(finding, plugin.tree) for finding in check_unpacked(plugin.name, plugin.tree)]
-    shown = sorted(findings, key=lambda row: tuple(map(str, row.values())))
-    counts = {kind: sum(row["severity"] == kind for row in shown) for kind in ("error", "warning")}
-    return {"errors": counts["error"], "warnings": counts["warning"], "findings": shown}
+    ordered = sorted(findings, key=lambda row: tuple(map(str, row.values())))
+    counts = {kind: sum(row["severity"] == kind for row in ordered) for kind in ("error", "warning")}
+    return {"errors": counts["error"], "warnings": counts["warning"], "findings": ordered}
 
 
 def _shown(finding: Finding, tree: Path) -> dict[str, Any]:

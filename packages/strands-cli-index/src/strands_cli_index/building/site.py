@@ -57,17 +57,17 @@ def build_site(wheelhouse: Path, site: Path) -> BuiltIndex:
         UsageError: A folder is not right, or the index would be larger than the limit for reading one.
     """
     _require_folders(wheelhouse, site)
-    made = site.with_name(f".{site.name}.{secrets.token_hex(8)}.partial")
+    partial_site = site.with_name(f".{site.name}.{secrets.token_hex(8)}.partial")
     try:
-        (made / WHEELS).mkdir(parents=True)
-        document, findings = _collected(wheelhouse, made)
-        _write_texts(made, document)
-        _replace(site, made)
+        (partial_site / WHEELS).mkdir(parents=True)
+        document, findings = _collected(wheelhouse, partial_site)
+        _write_texts(partial_site, document)
+        _replace(site, partial_site)
     except OSError as error:
         message = f"the index cannot be written to {site}: {error.strerror or error}"
         raise UsageError(message, fix="check the folder, or name another one with -o") from error
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(partial_site, ignore_errors=True)
     return BuiltIndex(document, tuple(findings))
 
 
@@ -95,7 +95,7 @@ def _is_index(site: Path) -> bool:
     return isinstance(document, dict) and document.get("kind") == KIND
 
 
-def _collected(wheelhouse: Path, made: Path) -> tuple[dict[str, Any], list[Finding]]:
+def _collected(wheelhouse: Path, partial_site: Path) -> tuple[dict[str, Any], list[Finding]]:
     """Return the document of all wheels, and the findings about omitted files."""
     findings: list[Finding] = []
     entries: dict[tuple[str, str], dict[str, Any]] = {}
@@ -112,10 +112,10 @@ def _collected(wheelhouse: Path, made: Path) -> tuple[dict[str, Any], list[Findi
     unread: dict[str, str] = {}
     for path in wheels:
         try:
-            if reason := _add(path, made, entries):
+            if reason := _add(path, partial_site, entries):
                 unread[path.name] = reason
         except UnfitWheelError as error:
-            for copy in (made / WHEELS).glob(f"{glob.escape(path.name)}*"):
+            for copy in (partial_site / WHEELS).glob(f"{glob.escape(path.name)}*"):
                 copy.unlink()
             findings.append(Finding(WHEEL_LEFT_OUT, f"{path.name} is left out: {error}", Where(str(path))))
     if unread:
@@ -132,28 +132,28 @@ def _collected(wheelhouse: Path, made: Path) -> tuple[dict[str, Any], list[Findi
     return {"kind": KIND, "format": FORMAT, "releases": releases, "libraries": libraries}, findings
 
 
-def _add(path: Path, made: Path, entries: dict[tuple[str, str], dict[str, Any]]) -> str | None:
+def _add(path: Path, partial_site: Path, entries: dict[tuple[str, str], dict[str, Any]]) -> str | None:
     """Copy a wheel into the site, add it to the entry of its release, and return why its proof cannot be verified."""
-    tree = made / "tree"
+    tree = partial_site / "tree"
     try:
-        wheel = read_wheel(path, made / WHEELS / path.name, tree)
+        wheel = read_wheel(path, partial_site / WHEELS / path.name, tree)
         _require_version(wheel)
         described = describe_wheel(wheel)
-        publisher, proof, reason = _stated_publisher(path, made / WHEELS / path.name)
+        publisher, proof, reason = _stated_publisher(path, partial_site / WHEELS / path.name)
     except (RecursionError, MemoryError, UnicodeError) as error:
         raise UnfitWheelError(f"it cannot be read ({type(error).__name__})") from None
     finally:
         shutil.rmtree(tree, ignore_errors=True)
-    held = entries.setdefault(
+    entry_of_release = entries.setdefault(
         (wheel.name, wheel.version),
         {"name": wheel.name, "version": wheel.version, **described, "publisher": publisher, "files": []},
     )
-    if {key: held[key] for key in described} != described or held["publisher"] != publisher:
-        raise UnfitWheelError(_NOT_SAME.format(held["files"][0]["file"]))
+    if {key: entry_of_release[key] for key in described} != described or entry_of_release["publisher"] != publisher:
+        raise UnfitWheelError(_NOT_SAME.format(entry_of_release["files"][0]["file"]))
     file: dict[str, Any] = {"file": wheel.file, "sha256": wheel.sha256, "size": wheel.size}
     if proof is not None:
         file["provenance"] = proof
-    held["files"].append(file)
+    entry_of_release["files"].append(file)
     return reason
 
 
@@ -215,7 +215,7 @@ class _ReverseOrder:
         return hash(self.value)
 
 
-def _write_texts(made: Path, document: Mapping[str, Any]) -> None:
+def _write_texts(partial_site: Path, document: Mapping[str, Any]) -> None:
     whole = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     texts = {WHOLE: whole, SEARCHED: search_text(search_lines(document["releases"]))}
     for name, text in texts.items():
@@ -225,7 +225,7 @@ def _write_texts(made: Path, document: Mapping[str, Any]) -> None:
     texts |= {f"{SIMPLE}/{path}": text for path, text in simple_pages(document).items()}
     texts |= index_pages(document)
     for name, text in texts.items():
-        target = made / name
+        target = partial_site / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(text.encode("utf-8", "backslashreplace"))
 
@@ -237,7 +237,11 @@ def search_lines(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if release["name"] in lines:
             lines[release["name"]]["versions"].append(release["version"])
             continue
-        tools = [_searched_tool(tool) for held in release["tools"] for tool in (held, *(held["members"] or ()))]
+        tools = [
+            _searched_tool(tool)
+            for tool_value in release["tools"]
+            for tool in (tool_value, *(tool_value["members"] or ()))
+        ]
         stated = release["publisher"]
         publisher = f"{stated['kind']}:{stated['repository']}" if stated["status"] == "verified" else ""
         lines[release["name"]] = {
@@ -274,15 +278,15 @@ def _state(release: Mapping[str, Any]) -> str:
     return f"{counted(len(release['tools']), 'tool')} to adopt" if release["adopt"] else check_phrase(release["check"])
 
 
-def _replace(site: Path, made: Path) -> None:
+def _replace(site: Path, partial_site: Path) -> None:
     """Put the new index in the place of the old one, which stays until then."""
     if not site.exists():
-        made.rename(site)
+        partial_site.rename(site)
         return
     old = site.with_name(f".{site.name}.{secrets.token_hex(8)}.old")
     site.rename(old)
     try:
-        made.rename(site)
+        partial_site.rename(site)
     except OSError:
         old.rename(site)
         raise

@@ -148,8 +148,8 @@ def _undeclared(plugin: UnpackedPlugin) -> list[ToolRecord]:
         from strands_cli_dev import adoptable_tools
     except ImportError:
         return []
-    taken = {record.name for record in plugin.catalog.tools if record.distribution != plugin.name}
-    return [record for record, problem in adoptable_tools(plugin.name, plugin.path, taken) if problem is None]
+    declared_names = {record.name for record in plugin.catalog.tools if record.distribution != plugin.name}
+    return [record for record, problem in adoptable_tools(plugin.name, plugin.path, declared_names) if problem is None]
 
 
 def _tool_lines(record: ToolRecord, decision: Decision) -> Iterator[str]:

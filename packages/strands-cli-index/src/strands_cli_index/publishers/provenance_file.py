@@ -57,10 +57,10 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; two readers could take two different values of a name that occurs twice."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise ProvenanceError("an object has a name twice")
-    return made
+    return mapping
 
 
 def _no_constant(text: str) -> Any:

@@ -44,17 +44,17 @@ def read_part(location: IndexLocation, name: str) -> Part:
     from strands_cli_index.reading.web_server import fetch  # the network; a folder needs none
 
     url, copy = f"{location.url}{name}", _copy_of(location, name)
-    etag, held = _read_copy(copy)
+    etag, copy_of_part = _read_copy(copy)
     try:
-        answer = fetch(url, MAX_BYTES, etag if held is not None else None)
+        answer = fetch(url, MAX_BYTES, etag if copy_of_part is not None else None)
     except NotEquipped as error:
-        if held is None:
+        if copy_of_part is None:
             raise
-        return Part(held, url, f"{error.message}; this is the copy that was read last")
+        return Part(copy_of_part, url, f"{error.message}; this is the copy that was read last")
     if answer.raw is None:
-        if held is None:
+        if copy_of_part is None:
             raise refused_index("its server answers that a file has not changed which it never sent", Where(url))
-        return Part(held, url)
+        return Part(copy_of_part, url)
     if _may_be_index(answer.raw):  # the page of a proxy must not replace a good copy
         _write_copy(copy, answer.etag, answer.raw)
     return Part(answer.raw, url)

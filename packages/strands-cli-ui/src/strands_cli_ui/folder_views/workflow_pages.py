@@ -82,8 +82,8 @@ def _findings(findings: Iterable[Finding]) -> str:
 
 def _pattern(preview: WorkflowPreview) -> str:
     """Return the picture of its steps and of the ways from one to the next."""
-    drawn = svg_pattern(pattern_graph_of(preview.plan.spec.pattern))
-    return section("Pattern", drawn) if drawn else ""
+    picture = svg_pattern(pattern_graph_of(preview.plan.spec.pattern))
+    return section("Pattern", picture) if picture else ""
 
 
 def _plan(preview: WorkflowPreview) -> str:
@@ -132,7 +132,7 @@ def _authority(preview: WorkflowPreview) -> str:
 
 def _start(preview: WorkflowPreview, name: str, request: Any) -> str:
     """Return the form that starts a run, or the step that must come before."""
-    address, kept = f"/workflows/{quote(name, safe='')}", {"seen": preview.digest}
+    address, hidden_fields = f"/workflows/{quote(name, safe='')}", {"seen": preview.digest}
     if not preview.can_run:
         return section("Start", "<p>It cannot start before the errors above are corrected.</p>")
     if preview.standing == "denied":
@@ -140,13 +140,13 @@ def _start(preview: WorkflowPreview, name: str, request: Any) -> str:
     if preview.standing == "unanswered":
         button = "<button>Allow all of the above, until it changes</button>"
         text = "<p>It starts or opens what no person has allowed yet. Read what it may do.</p>"
-        return section("Start", text + form(request, f"{address}/trust", button, hidden=kept))
+        return section("Start", text + form(request, f"{address}/trust", button, hidden=hidden_fields))
     spec = preview.plan.spec.inputs
     fields = [_field(input_name, kind, is_required=True) for input_name, kind in spec.required.items()]
     fields += [_field(input_name, kind, is_required=False) for input_name, kind in spec.optional.items()]
     inner = "".join([*fields, _OVERWRITE if preview.overwrites else "", "<button>Start</button>"])
     note = "<p>A tool call that asks waits in the inbox.</p>"
-    return section("Start", note + form(request, f"{address}/start", inner, hidden=kept))
+    return section("Start", note + form(request, f"{address}/start", inner, hidden=hidden_fields))
 
 
 def _field(name: str, spec: InputSpec, *, is_required: bool) -> str:

@@ -19,10 +19,10 @@ def form(request: Any, action: str, inner: str, *, hidden: Mapping[str, str] | N
         hidden: Further fields, not shown.
     """
     fields = {"csrf": request.scope["session"].csrf, **(hidden or {})}
-    kept = "".join(
+    hidden_inputs = "".join(
         f'<input type="hidden" name="{escape(name)}" value="{_exact(value)}">' for name, value in fields.items()
     )
-    return f'<form method="post" action="{escape(action)}">{kept}{inner}</form>'
+    return f'<form method="post" action="{escape(action)}">{hidden_inputs}{inner}</form>'
 
 
 def choice(name: str, value: str, label: str) -> str:

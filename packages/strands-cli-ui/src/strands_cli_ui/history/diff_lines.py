@@ -32,20 +32,20 @@ def diff_lines(diff: RunDiff) -> Iterator[str]:
     yield _headline(diff)
     yield ""
     yield from table(list(_totals(diff.before, diff.after)))
-    shown: dict[tuple[str, str], str] = {}
+    first_shown: dict[tuple[str, str], str] = {}
     changes = [change for change in diff.of_run if change.what not in _IN_TABLE]
-    yield from _run_lines([change for change in changes if change.what not in _ENDS], shown)
+    yield from _run_lines([change for change in changes if change.what not in _ENDS], first_shown)
     for pair in _causes_first(diff.changed)[:MOST_EFFECTS]:
-        yield from _pair_lines(pair, shown)
-    yield from _run_lines([change for change in changes if change.what in _ENDS], shown)
+        yield from _pair_lines(pair, first_shown)
+    yield from _run_lines([change for change in changes if change.what in _ENDS], first_shown)
     yield from _rest(diff)
 
 
-def _run_lines(changes: Sequence[Change], shown: dict[tuple[str, str], str]) -> Iterator[str]:
+def _run_lines(changes: Sequence[Change], first_shown: dict[tuple[str, str], str]) -> Iterator[str]:
     if changes:
         yield ""
     for change in changes:
-        yield from _change_lines(change, "", shown)
+        yield from _change_lines(change, "", first_shown)
 
 
 def _causes_first(pairs: Sequence[Pair]) -> list[Pair]:
@@ -97,7 +97,7 @@ def _cells(side: RunSide) -> dict[str, str]:
     }
 
 
-def _pair_lines(pair: Pair, shown: dict[tuple[str, str], str]) -> Iterator[str]:
+def _pair_lines(pair: Pair, first_shown: dict[tuple[str, str], str]) -> Iterator[str]:
     yield ""
     if pair.before is None or pair.after is None:
         side = "BEFORE" if pair.after is None else "AFTER"
@@ -108,10 +108,10 @@ def _pair_lines(pair: Pair, shown: dict[tuple[str, str], str]) -> Iterator[str]:
         return
     yield f"{one_line(pair.key)} ({pair.kind})"
     for change in pair.changes:
-        yield from _change_lines(change, "  ", shown)
+        yield from _change_lines(change, "  ", first_shown)
 
 
-def _change_lines(change: Change, indent: str, shown: dict[tuple[str, str], str]) -> Iterator[str]:
+def _change_lines(change: Change, indent: str, first_shown: dict[tuple[str, str], str]) -> Iterator[str]:
     """Yield one change; a text that was shown above, as a model's answer before that of its step, only by its place."""
     title = f"{indent}{_named(change.what)}{' ' + one_line(change.key) if change.what == 'input' else ''}"
     before, after = (_text(value) for value in (change.before, change.after))
@@ -122,11 +122,11 @@ def _change_lines(change: Change, indent: str, shown: dict[tuple[str, str], str]
         yield one_line(f"{title}: {before or 'none'} -> {after or 'none'}")
         return
     pair = before.rstrip(), after.rstrip()
-    if pair in shown:
-        yield f"{title}: as {shown[pair]}"
+    if pair in first_shown:
+        yield f"{title}: as {first_shown[pair]}"
         return
     if change.key and change.what != "input":
-        shown[pair] = f"{one_line(change.key)}, {_named(change.what)}"
+        first_shown[pair] = f"{one_line(change.key)}, {_named(change.what)}"
     yield title
     yield from (f"{indent}  {line}" for line in _difference(before, after))
 
@@ -182,8 +182,8 @@ def _cut(line: str, column: int) -> str:
     """Return a line of a difference with its mark; a long one from a little before the column on."""
     mark, text = line[:1], line[1:]
     start = max(0, column - _BEFORE) if len(text) > WIDTH and mark != " " else 0
-    shown = text[start : start + WIDTH]
-    return f"{mark} {'...' if start else ''}{shown}{'...' if start + WIDTH < len(text) else ''}"
+    window = text[start : start + WIDTH]
+    return f"{mark} {'...' if start else ''}{window}{'...' if start + WIDTH < len(text) else ''}"
 
 
 def _marked(mark: str, value: Any) -> Iterator[str]:

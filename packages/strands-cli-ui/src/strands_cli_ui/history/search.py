@@ -150,5 +150,5 @@ def _line_around(text: str, start: int, end: int) -> str:
     last = text.find("\n", end)
     last = len(text) if last == -1 else last
     cut_first, cut_last = max(first, start - BEFORE), min(last, end + AFTER)
-    shown = text[cut_first:cut_last].strip()
-    return f"{'...' if cut_first > first else ''}{shown}{'...' if cut_last < last else ''}"
+    line = text[cut_first:cut_last].strip()
+    return f"{'...' if cut_first > first else ''}{line}{'...' if cut_last < last else ''}"

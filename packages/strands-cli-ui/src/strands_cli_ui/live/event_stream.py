@@ -35,23 +35,23 @@ class EventStream:
     ) -> None:
         """Send events until the reader or the server ends."""
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-        gone: asyncio.Future[object] = asyncio.ensure_future(_gone(receive))
+        disconnect: asyncio.Future[object] = asyncio.ensure_future(_gone(receive))
         try:
             with self.hub.following(self.topic) as changed:
                 if changed is None:
                     await _send(send, "event: full\ndata: \n\n")
-                while changed is not None and not gone.done() and not self.hub.is_closed:
-                    await _send(send, await _next(changed, gone))
+                while changed is not None and not disconnect.done() and not self.hub.is_closed:
+                    await _send(send, await _next(changed, disconnect))
         finally:
-            gone.cancel()
+            disconnect.cancel()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _next(changed: asyncio.Event, gone: asyncio.Future[object]) -> str:
+async def _next(changed: asyncio.Event, disconnect: asyncio.Future[object]) -> str:
     """Wait for a change, the end of the reader, or a while."""
     waiting: asyncio.Future[object] = asyncio.ensure_future(changed.wait())
     try:
-        await asyncio.wait([waiting, gone], timeout=IDLE_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([waiting, disconnect], timeout=IDLE_S, return_when=asyncio.FIRST_COMPLETED)
     finally:
         waiting.cancel()
     if not changed.is_set():

@@ -75,16 +75,16 @@ def _question(whole: WholeEffect, limit: int) -> str:
     question = whole.question
     if question is None:
         return ""
-    answered = escape(question.answer) if question.answer is not None else badge("waiting")
+    answer = escape(question.answer) if question.answer is not None else badge("waiting")
     values = {
         "asked": f"<bdi>{escape(cut(question.prompt, limit)[0])}</bdi>",
         "known answers": escape(", ".join(question.words)),
-        "answer": f"<bdi>{answered}</bdi>",
+        "answer": f"<bdi>{answer}</bdi>",
         "by": escape(question.by or ""),
         "reason": escape(question.reason or ""),
     }
-    shown = preformatted(question.context, limit) if question.context else ""
-    return facts(values.items()) + shown
+    context = preformatted(question.context, limit) if question.context else ""
+    return facts(values.items()) + context
 
 
 def _json(value: Any) -> str:

@@ -73,7 +73,9 @@ def _header(page: RunPage, first: str) -> str:
         "calls": f"{counted(spent.model_calls, 'model call')}, {counted(spent.tool_calls, 'tool call')}",
         "tokens": tokens,
         "cost": money(spent.cost) if spent.model_calls else "",
-        "cut off": f"{counted(lost, 'model call')}; the cost is not known" if (lost := page.summary.cut_off) else "",
+        "cut off": f"{counted(calls_cut_off, 'model call')}; the cost is not known"
+        if (calls_cut_off := page.summary.cut_off)
+        else "",
         **dict(_history(page)),
     }
     pattern = f' <span class="kind">{page.text(run.pattern)}</span>' if run.pattern else ""

@@ -28,8 +28,8 @@ def markdown_html(text: str, *, level: int = 3) -> str:
     """
     if len(text) > LONG_MARKDOWN:
         return preformatted(text, LONG_MARKDOWN)
-    shown = printable(text.replace("\r\n", "\n"))
-    tokens = _parser().parse(shown)
+    printable_text = printable(text.replace("\r\n", "\n"))
+    tokens = _parser().parse(printable_text)
     _relevel(tokens, level)
     return f'<div class="markdown" dir="auto">{_parser().renderer.render(tokens, _parser().options, {})}</div>'
 

@@ -91,10 +91,10 @@ def pattern_graph_of(
     nodes, edges = _nodes(pattern, placed, tops), _edges(pattern, tree)
     nodes = _with_skipped(nodes, summary.run.status) if summary else nodes
     nodes, edges = _with_workers(nodes, edges, tops.get(_WORKERS, []))
-    drawn = _drawn(nodes)
-    kept = {node.id for node in drawn}
-    shown = (edge for edge in _with_taken(edges, nodes) if edge.before in kept and edge.after in kept)
-    return PatternGraph(pattern.type, tuple(drawn), tuple(shown), len(nodes))
+    drawn_nodes = _drawn(nodes)
+    node_ids = {node.id for node in drawn_nodes}
+    drawn_edges = (edge for edge in _with_taken(edges, nodes) if edge.before in node_ids and edge.after in node_ids)
+    return PatternGraph(pattern.type, tuple(drawn_nodes), tuple(drawn_edges), len(nodes))
 
 
 def _with_taken(edges: Iterable[PatternEdge], nodes: Sequence[PatternNode]) -> Iterator[PatternEdge]:
@@ -103,8 +103,8 @@ def _with_taken(edges: Iterable[PatternEdge], nodes: Sequence[PatternNode]) -> I
     places = {node.id: number for number, node in enumerate(nodes)}
     for edge in edges:
         leads_back = places.get(edge.after, 0) <= places.get(edge.before, 0)
-        taken = times.get(edge.before, 0) > 0 and times.get(edge.after, 0) > leads_back
-        yield replace(edge, is_taken=taken)
+        is_taken = times.get(edge.before, 0) > 0 and times.get(edge.after, 0) > leads_back
+        yield replace(edge, is_taken=is_taken)
 
 
 def _id_of(key: str, ids: Iterable[str]) -> str:
@@ -128,8 +128,8 @@ def _with_state(node: PatternNode, branches: Sequence[Branch]) -> PatternNode:
     if not branches:
         return node
     pressing = [branch for branch in branches if branch.status in ("waiting", "running")]
-    shown = (pressing or branches)[-1]
-    return replace(node, state=shown.status, key=shown.key, times=len(branches))
+    branch_shown = (pressing or branches)[-1]
+    return replace(node, state=branch_shown.status, key=branch_shown.key, times=len(branches))
 
 
 def _edges(pattern: PatternModel, tree: Sequence[Branch]) -> list[PatternEdge]:
@@ -168,14 +168,14 @@ def _with_workers(
     if template is None or not workers:
         return nodes, edges
     own, rest = workers[:MOST_WORKERS], workers[MOST_WORKERS:]
-    made = [_with_state(replace(template, id=worker.key, name=worker.key), [worker]) for worker in own]
+    worker_nodes = [_with_state(replace(template, id=worker.key, name=worker.key), [worker]) for worker in own]
     if rest:
         telling = min(rest, key=lambda worker: _TELLING.index(worker.status))
         others = replace(template, id=_REST, name=f"{len(rest)} more workers", times=len(rest))
-        made.append(replace(others, state=telling.status, key=telling.key))
+        worker_nodes.append(replace(others, state=telling.status, key=telling.key))
     number = nodes.index(template)
-    several = [spread for edge in edges for spread in _spread(edge, [node.id for node in made])]
-    return [*nodes[:number], *made, *nodes[number + 1 :]], several
+    several = [spread for edge in edges for spread in _spread(edge, [node.id for node in worker_nodes])]
+    return [*nodes[:number], *worker_nodes, *nodes[number + 1 :]], several
 
 
 def _spread(edge: PatternEdge, workers: Sequence[str]) -> Iterator[PatternEdge]:

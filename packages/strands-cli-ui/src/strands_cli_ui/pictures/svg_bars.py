@@ -26,24 +26,24 @@ def svg_bars(lines: Sequence[CostLine], name: str) -> str:
     """
     if not lines:
         return ""
-    shown = lines[:MOST_LINES]
+    drawn_lines = lines[:MOST_LINES]
     has_tokens = any(line.usage.total_tokens for line in lines)
     largest = max(_length_of(line, has_tokens=has_tokens) for line in lines) or 1.0
     parts = []
-    for row, line in enumerate(shown):
+    for row, line in enumerate(drawn_lines):
         y = row * _ROW + 6
         parts.append(text_at(_LEFT - 8, y + _BAR - 2, line.name, "end", _NAME))
         parts += _cost_bar(line, y, _SPAN / largest, has_tokens=has_tokens)
         parts.append(text_at(_LEFT + _SPAN + 10, y + _BAR - 2, cost_words(line), "soft", _WORDS))
-    height = len(shown) * _ROW + 8
+    height = len(drawn_lines) * _ROW + 8
     if has_tokens:
         height += _ROW
         meanings = {"bar amount": "input tokens", "bar amount output": "output tokens"}
         parts.append(legend(_LEFT, height - 10, meanings))
-    if len(lines) > len(shown):
+    if len(lines) > len(drawn_lines):
         height += _ROW
-        parts.append(text_at(_LEFT, height - 10, f"{len(lines) - len(shown):,} more are not drawn.", "soft"))
-    about = "; ".join(f"{shortened(line.name, _NAME)}: {cost_words(line)}" for line in shown)
+        parts.append(text_at(_LEFT, height - 10, f"{len(lines) - len(drawn_lines):,} more are not drawn.", "soft"))
+    about = "; ".join(f"{shortened(line.name, _NAME)}: {cost_words(line)}" for line in drawn_lines)
     unit = "tokens, input and output" if has_tokens else "time"
     return picture("costs", (_WIDTH, height), f"{name} by {unit}", about, parts, has_links=False)
 

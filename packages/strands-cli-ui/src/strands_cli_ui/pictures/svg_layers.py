@@ -39,18 +39,18 @@ def layout_of(nodes: Sequence[str], edges: Iterable[Edge]) -> Layout:
     for name in nodes:
         rows[layer[name]].append(name)
     for edge, chain in chains.items():
-        for passed in chain[1:-1]:
-            rows[layer[edge[0]] + chain.index(passed)].append(passed)
+        for node in chain[1:-1]:
+            rows[layer[edge[0]] + chain.index(node)].append(node)
     _order(rows, chains.values())
     columns = max((len(row) for row in rows), default=0)
     middle = {
-        passed: ((columns - len(row)) / 2 + column + 0.5, number)
+        node: ((columns - len(row)) / 2 + column + 0.5, number)
         for number, row in enumerate(rows)
-        for column, passed in enumerate(row)
+        for column, node in enumerate(row)
     }
     return Layout(
         places={name: middle[name] for name in nodes},
-        paths={edge: [middle[passed] for passed in chain] for edge, chain in chains.items()},
+        paths={edge: [middle[node] for node in chain] for edge, chain in chains.items()},
         back=tuple(edge for edge in unique if edge in back),
         columns=columns,
         layers=len(rows),
@@ -117,11 +117,13 @@ def _order(rows: list[list[object]], chains: Iterable[Sequence[object]]) -> None
             moved[:] = _near(moved, fixed, above if is_down else below)
 
 
-def _near(moved: Sequence[object], fixed: Sequence[object], joined: Mapping[object, Sequence[object]]) -> list[object]:
+def _near(
+    moved: Sequence[object], fixed: Sequence[object], neighbours: Mapping[object, Sequence[object]]
+) -> list[object]:
     """Return a layer sorted by the middle of those in the next layer that each of it is joined with."""
     places = {node: (number + 0.5) / len(fixed) for number, node in enumerate(fixed)}
     middles = {node: (number + 0.5) / len(moved) for number, node in enumerate(moved)}
     for node in moved:
-        near = [places[neighbour] for neighbour in joined.get(node, ()) if neighbour in places]
+        near = [places[neighbour] for neighbour in neighbours.get(node, ()) if neighbour in places]
         middles[node] = sum(near) / len(near) if near else middles[node]
     return sorted(moved, key=middles.__getitem__)

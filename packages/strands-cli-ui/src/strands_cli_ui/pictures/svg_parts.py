@@ -17,15 +17,15 @@ STATES = ("done", "failed", "waiting", "running", "stopped", "reused", "skipped"
 def label(text: str, limit: int) -> str:
     """Return a text of at most so many columns on one line, escaped; an ellipsis is for the rest."""
     line = " ".join(text.split()) if any(char in text for char in "\n\t\r") else text
-    kept, columns = [], 0
+    chars, columns = [], 0
     for char in line:
         # A character of East Asia or a picture is as wide as two others.
         columns += 2 if unicodedata.east_asian_width(char) in "WF" else 1
         if columns > limit:
-            kept.append("…")
+            chars.append("…")
             break
-        kept.append(char)
-    return shown("".join(kept))
+        chars.append(char)
+    return shown("".join(chars))
 
 
 def shown(text: str) -> str:

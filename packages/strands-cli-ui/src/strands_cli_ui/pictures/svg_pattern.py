@@ -58,8 +58,8 @@ def _cut_note(graph: PatternGraph) -> str:
 def _about(graph: PatternGraph) -> str:
     counts = Counter(node.state for node in graph.nodes)
     states = ", ".join(f"{count} {_state(state)}" for state, count in counts.items())
-    cut = f" {_cut_note(graph)}" if graph.steps > len(graph.nodes) else ""
-    return f"{counted(graph.steps, 'step')}: {states}.{cut}"
+    remark = f" {_cut_note(graph)}" if graph.steps > len(graph.nodes) else ""
+    return f"{counted(graph.steps, 'step')}: {states}.{remark}"
 
 
 def _state(state: str) -> str:

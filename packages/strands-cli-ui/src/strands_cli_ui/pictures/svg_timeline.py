@@ -106,8 +106,8 @@ def _notes(timeline: Timeline) -> list[str]:
         notes.append(
             f"Drawn short: {counted(len(timeline.scale.gaps), 'gap')} without work, {time_span(seconds)} in all."
         )
-    drawn = sum(bar.count == 1 for lane in timeline.lanes for row in lane.rows for bar in row)
-    if grouped := sum(bar.count for lane in timeline.lanes for row in lane.rows for bar in row) - drawn:
+    single_count = sum(bar.count == 1 for lane in timeline.lanes for row in lane.rows for bar in row)
+    if grouped := sum(bar.count for lane in timeline.lanes for row in lane.rows for bar in row) - single_count:
         notes.append(f"{grouped:,} effects are too close to be drawn apart: they share bars.")
     if timeline.left_out:
         notes.append(f"{timeline.left_out:,} lanes more are not drawn.")

@@ -64,15 +64,15 @@ class Scale:
 
     def marks(self) -> tuple[Mark, ...]:
         """Return the marks of the axis: round numbers of seconds, and where it goes on after a gap."""
-        made: list[Mark] = []
+        marks: list[Mark] = []
         for start, end in self._stretches():
             step = _round_step(self.lengths[-1] / _MARKS)
             first = math.floor(start / step + 1) * step
             for seconds in [start, *(first + number * step for number in range(math.floor((end - first) / step) + 1))]:
                 position = self.place_of(self.times[0] + seconds)
-                if not made or position - made[-1].place >= _MARKS_APART:
-                    made.append(Mark(position, seconds))
-        return tuple(made)
+                if not marks or position - marks[-1].place >= _MARKS_APART:
+                    marks.append(Mark(position, seconds))
+        return tuple(marks)
 
     def _stretches(self) -> Iterator[tuple[float, float]]:
         """Yield from when to when nothing is made short, in seconds since the run began."""

@@ -76,8 +76,8 @@ def timeline_of(summary: RunSummary, tree: Sequence[Branch], now: float | None =
     end = max([start, *(bar.ended_at for bar in bars)])
     work = [(bar.started_at, bar.ended_at) for bar in bars if bar.kind != "person"]
     scale = scale_of(start, end, work, [(bar.started_at, bar.ended_at) for bar in bars if bar.kind == "person"])
-    drawn = [(top, own_bars) for top, own_bars in by_top if own_bars]
-    lanes = _by_step(drawn) if len(drawn) <= MOST_LANES else _by_agent(bars)
+    drawn_steps = [(top, own_bars) for top, own_bars in by_top if own_bars]
+    lanes = _by_step(drawn_steps) if len(drawn_steps) <= MOST_LANES else _by_agent(bars)
     places = max(_LEAST_PLACES, MOST_BARS // max(1, min(len(lanes), MOST_LANES)))
     return Timeline(
         lanes=tuple(_lane(*lane, scale, places) for lane in lanes[:MOST_LANES]),
@@ -103,8 +103,8 @@ def _end_of(summary: RunSummary, now: float | None) -> float:
 _Named = tuple[str, str | None, str, Sequence[Bar]]
 
 
-def _by_step(drawn: Iterable[tuple[Branch, Sequence[Bar]]]) -> list[_Named]:
-    lanes = [(top.key, top.key, top.who, bars) for top, bars in drawn]
+def _by_step(drawn_steps: Iterable[tuple[Branch, Sequence[Bar]]]) -> list[_Named]:
+    lanes = [(top.key, top.key, top.who, bars) for top, bars in drawn_steps]
     return sorted(lanes, key=lambda lane: min(bar.started_at for bar in lane[3]))
 
 

@@ -28,9 +28,9 @@ def show_inbox(ui: Ui, request: Any) -> Response:
         every, _ = runs.all()
         # A run of other runs that waits has no question: its parts have.
         asking = [run for run in every if run.status in _ASKING and run.command is None and has_address(run.id)]
-        shown = asking[:SHOWN]
-        opened = runs.open_each(run.id for run in shown)
-        parts = [_questions_of(opened_run, run, request) for run, opened_run in zip(shown, opened, strict=True)]
+        shown_runs = asking[:SHOWN]
+        opened = runs.open_each(run.id for run in shown_runs)
+        parts = [_questions_of(opened_run, run, request) for run, opened_run in zip(shown_runs, opened, strict=True)]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = (
         '<h1>Inbox</h1><p id="live-note" role="status" class="soft"></p><div id="live" data-events="/events">'

@@ -97,12 +97,12 @@ def show_keys(ui: Ui, request: Any) -> Response:
         keys = list(dict.fromkeys(key.partition("/")[0] for key in run.effect_keys()))
     number = request.query_params.get("page", "1")
     first = (int(number) - 1 if number.isdecimal() and len(number) < 9 else 0) * BELOW
-    shown = keys[max(0, first) : first + BELOW]
+    shown_keys = keys[max(0, first) : first + BELOW]
     links = [
         f'<a href="/runs/{quote(run.id)}/keys?page={page}">{page}</a>' for page in range(1, -(-len(keys) // BELOW) + 1)
     ]
     link = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
-    listed = _listed(run.id, shown)
+    listed = _listed(run.id, shown_keys)
     body = f"<h1>Effects of <code>{escape(run.id)}</code></h1>{link}{listed}<p>Pages: {' '.join(links)}</p>"
     return page_response(f"Effects of {run.id}", body)
 
@@ -134,17 +134,17 @@ def _actions(page: RunPage, request: Any) -> str:
     """Return the forms that continue the run, end it and compare it."""
     run = page.summary.run
     address = f"/runs/{quote(run.id)}"
-    made = []
+    forms = []
     if run.status in ("interrupted", "failed", "waiting") and not page.questions:
-        made.append(form(request, f"{address}/resume", "<button>Resume</button>"))
+        forms.append(form(request, f"{address}/resume", "<button>Resume</button>"))
     if run.status not in ("completed", "cancelled"):
-        made.append(form(request, f"{address}/cancel", "<button>Cancel</button>"))
+        forms.append(form(request, f"{address}/cancel", "<button>Cancel</button>"))
     compared = (
         f'<form method="get" action="/compare"><input type="hidden" name="run" value="{escape(run.id)}">'
         '<label>Compare with <input name="run" required placeholder="RUN"></label> <button>Compare</button></form>'
     )
     again = f'<a href="{address}">Load again</a>'
-    return f'<div class="actions">{"".join(made)}{compared}{again}</div>'
+    return f'<div class="actions">{"".join(forms)}{compared}{again}</div>'
 
 
 def short_tree(branches: Sequence[Branch], most: int) -> tuple[Branch, ...]:
@@ -154,17 +154,19 @@ def short_tree(branches: Sequence[Branch], most: int) -> tuple[Branch, ...]:
     """
     tops = list(branches[-most:])
     left = most - len(tops)
-    kept: dict[str, tuple[Branch, ...]] = {}
+    children_of: dict[str, tuple[Branch, ...]] = {}
     waiting = deque(reversed(tops))
     while waiting:
         branch = waiting.popleft()
         # A group has no page of its own, so a part of it is better than nothing.
         fits = len(branch.children) <= left or branch.effect is None
-        kept[branch.key] = branch.children[-max(left, 1) :] if fits else ()
-        left = max(0, left - len(kept[branch.key]))
-        waiting += reversed(kept[branch.key])
-    return tuple(_with(branch, kept) for branch in tops)
+        children_of[branch.key] = branch.children[-max(left, 1) :] if fits else ()
+        left = max(0, left - len(children_of[branch.key]))
+        waiting += reversed(children_of[branch.key])
+    return tuple(_with(branch, children_of) for branch in tops)
 
 
-def _with(branch: Branch, kept: dict[str, tuple[Branch, ...]]) -> Branch:
-    return dataclasses.replace(branch, children=tuple(_with(child, kept) for child in kept.get(branch.key, ())))
+def _with(branch: Branch, children_of: dict[str, tuple[Branch, ...]]) -> Branch:
+    return dataclasses.replace(
+        branch, children=tuple(_with(child, children_of) for child in children_of.get(branch.key, ()))
+    )

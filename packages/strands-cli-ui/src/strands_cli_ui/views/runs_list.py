@@ -36,7 +36,7 @@ def show_runs(ui: Ui, request: Any) -> Response:
     chosen = [run for run in runs if _fits(run, parameters)]
     last = max(1, -(-len(chosen) // PER_PAGE))
     number = min(max(1, _number(parameters.get("page"))), last)
-    shown = chosen[(number - 1) * PER_PAGE : number * PER_PAGE]
+    page_runs = chosen[(number - 1) * PER_PAGE : number * PER_PAGE]
     warned = "".join(f"<li><bdi>{escape(problem)}</bdi></li>" for problem in problems[:20])
     body = "".join(
         [
@@ -48,7 +48,7 @@ def show_runs(ui: Ui, request: Any) -> Response:
             f"<p>{counted(hidden, 'part')} of other runs not shown: enter the id of such a run as the text.</p>"
             if hidden
             else "",
-            _table(shown) if shown else "",
+            _table(page_runs) if page_runs else "",
             _paging(parameters, number, last),
             f"<details><summary>{counted(len(problems), 'run')} cannot be read</summary><ul>{warned}</ul></details>"
             if problems
@@ -115,9 +115,9 @@ def _row(run: StoredRun) -> str:
 def _paging(parameters: Any, number: int, last: int) -> str:
     if last == 1:
         return ""
-    kept = {name: parameters[name] for name in ("status", "workflow", "text") if parameters.get(name)}
+    filters = {name: parameters[name] for name in ("status", "workflow", "text") if parameters.get(name)}
     links = [
-        f'<a href="/?{escape(urlencode({**kept, "page": page}))}" rel="{rel}">{title}</a>'
+        f'<a href="/?{escape(urlencode({**filters, "page": page}))}" rel="{rel}">{title}</a>'
         for page, rel, title in ((number - 1, "prev", "Newer"), (number + 1, "next", "Older"))
         if 1 <= page <= last
     ]

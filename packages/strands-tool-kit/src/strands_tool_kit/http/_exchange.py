@@ -91,21 +91,21 @@ class _Call:
 
     async def follow(self, request: HttpRequest) -> HttpResponse:
         """Send the request and those that its redirects ask for."""
-        passed: list[str] = []
+        addresses: list[str] = []
         while True:
             response = await self._send(request)
             if (target := response.headers.get("location")) is None or response.status not in _REDIRECTS:
-                return replace(response, redirects=tuple(passed))
+                return replace(response, redirects=tuple(addresses))
             following, notice = _redirected(request, response.status, parse_url(target, request.url), self._policy)
             if following is not None and self._refusal is not None and (why := self._refusal(str(following.url))):
                 notice = f"the redirect to {shown_origin(following.url)} was not followed: {why}"
                 following = None
             if following is None:
-                return replace(response, redirects=tuple(passed), notices=(*response.notices, notice))
-            passed.append(str(request.url.copy_with(query=None)))
+                return replace(response, redirects=tuple(addresses), notices=(*response.notices, notice))
+            addresses.append(str(request.url.copy_with(query=None)))
             most = self._policy.limits.max_redirects
-            if len(passed) > most:
-                raise ToolError("tool_failed", f"more than {most} redirects", reason="redirects", redirects=passed)
+            if len(addresses) > most:
+                raise ToolError("tool_failed", f"more than {most} redirects", reason="redirects", redirects=addresses)
             request = following
 
     async def _send(self, request: HttpRequest) -> HttpResponse:

@@ -99,12 +99,12 @@ class Policy:
             ToolError: `denied` for its host or address.
         """
         host, port = url.raw_host.decode("ascii"), port_of(url)
-        shown = shown_origin(url)
+        origin = shown_origin(url)
         if any(rule.matches(host, port) for rule in self.deny_hosts):
-            raise ToolError("denied", f"{shown} is in deny_hosts", reason="host", url=shown, fix=_REMOVE)
+            raise ToolError("denied", f"{origin} is in deny_hosts", reason="host", url=origin, fix=_REMOVE)
         if self.allow_hosts is not None and not any(rule.matches(host, port) for rule in self.allow_hosts):
             config = {"allow_hosts": [_host_and_port(host, port)]}
-            raise ToolError("denied", f"{shown} is not in allow_hosts", reason="host", url=shown, config=config)
+            raise ToolError("denied", f"{origin} is not in allow_hosts", reason="host", url=origin, config=config)
         if (address := parse_address(host)) is not None:
             self.require_address(address, port)
         return url

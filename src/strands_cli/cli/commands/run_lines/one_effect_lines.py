@@ -100,8 +100,8 @@ def _texts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
     if effect.request is not None:
         yield "asked:", effect.request
     if effect.arguments is not None:
-        cut = " (cut; the model turn that requested it has all of them)" if effect.arguments_cut else ""
-        yield f"arguments{cut}:", _shown(effect.arguments)
+        remark = " (cut; the model turn that requested it has all of them)" if effect.arguments_cut else ""
+        yield f"arguments{remark}:", _shown(effect.arguments)
     if effect.called_with is not None:
         yield "called with:", _shown(effect.called_with)
     for number, failure in enumerate(effect.failures, start=1):

@@ -144,7 +144,7 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     tokens = f"{spent.usage.input_tokens} tokens in, {spent.usage.output_tokens} out{guessed}"
     failed = summary.failed_calls
     calls = [counted(spent.model_calls, "model call"), tool_calls(spent.tool_calls, failed.number), tokens]
-    lost = f"{counted(cut, 'model call')} cut off at a cost that is not known" if (cut := summary.cut_off) else ""
+    unpriced = f"{counted(cut, 'model call')} cut off at a cost that is not known" if (cut := summary.cut_off) else ""
     yield "run", run.id
     yield "workflow", f"{run.workflow} ({run.pattern})"
     yield "file", run.file
@@ -160,7 +160,7 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
         yield "duration", length
     if summary.models:
         yield "model", ", ".join(summary.models)
-    yield "used", ", ".join(filter(None, [*calls, cost, lost]))
+    yield "used", ", ".join(filter(None, [*calls, cost, unpriced]))
     yield "journal", run.record
     if summary.worked_on is not None and not summary.worked_on.is_known:
         yield "worked on", summary.worked_on.words
@@ -221,10 +221,10 @@ def _call(call: tuple[str, Any]) -> str:
 
 def text_lines(title: str, text: str, *, full: bool = True) -> Iterator[str]:
     """Yield a title and the lines of a text, each marked, so that none looks like a line of ours."""
-    shown = text if full or len(text) <= SHORT else text[:SHORT]
+    text_part = text if full or len(text) <= SHORT else text[:SHORT]
     yield one_line(title)
-    yield from (f"  | {line}" for line in shown.rstrip("\n").split("\n"))
-    if len(shown) < len(text):
+    yield from (f"  | {line}" for line in text_part.rstrip("\n").split("\n"))
+    if len(text_part) < len(text):
         yield f"  ({len(text)} characters in all; --full shows them)"
 
 
@@ -243,14 +243,14 @@ def run_lines(runs: Sequence[StoredRun], inputs: Mapping[str, str], columns: int
         present = [column for column in further if any(column[1:])]
         return aligned(list(zip(*zip(*[heads, *cells], strict=True), *present, strict=True)))
     lines, below = table([heads, *cells]), " " * _BELOW
-    shown = [lines[0]]
+    fitted_lines = [lines[0]]
     for line, run, reason in zip(lines[1:], runs, reasons, strict=True):
-        shown.append(line)
+        fitted_lines.append(line)
         if inputs_text := printable(inputs.get(run.id, "")):
-            shown.append(fitted(below + inputs_text, columns)[0])
+            fitted_lines.append(fitted(below + inputs_text, columns)[0])
         if reason:
-            shown += wrapped(f"{below}{printable(reason)}", columns, below)
-    return shown
+            fitted_lines += wrapped(f"{below}{printable(reason)}", columns, below)
+    return fitted_lines
 
 
 def moment(seconds: float) -> str:

@@ -47,13 +47,13 @@ def tree_lines(tops: Sequence[Branch], *, columns: int | None, full: bool) -> It
         columns: Of the terminal; None does not limit the lines.
     """
     nodes = list(_nodes(tops))
-    shown = range(len(nodes)) if full or len(nodes) <= MOST else _chosen(nodes)
-    rows = [_cells(*nodes[index][:2]) for index in shown]
+    indices = range(len(nodes)) if full or len(nodes) <= MOST else _chosen(nodes)
+    rows = [_cells(*nodes[index][:2]) for index in indices]
     widths = _widths([HEADS, *rows], columns)
     indent = sum(widths) + 2 * len(widths)
     yield _aligned(HEADS, widths)
     before = -1
-    for index, cells in zip(shown, rows, strict=True):
+    for index, cells in zip(indices, rows, strict=True):
         if index > before + 1:
             yield f"... {index - before - 1} more"
         before = index
@@ -103,13 +103,13 @@ def _nodes(tops: Sequence[Branch]) -> Iterator[tuple[int, Branch, int]]:
 
 def _chosen(nodes: Sequence[tuple[int, Branch, int]]) -> list[int]:
     """Return the numbers of the lines of a cut tree; the lines above a shown line are shown with it."""
-    noted = [
+    indices = [
         n
         for n, (_, branch, _) in enumerate(nodes)
         if branch.status not in ("done", "reused") or branch.decision == "deny"
     ]
     chosen = {*range(FIRST), *range(len(nodes) - LAST, len(nodes))}
-    for number in noted[-NOTED:]:
+    for number in indices[-NOTED:]:
         while number >= 0 and number not in chosen:
             chosen.add(number)
             number = nodes[number][2]
@@ -164,9 +164,11 @@ def _padded(text: str, columns: int) -> str:
     return part + " " * (columns - width)
 
 
-def _with_text(line: str, shown: tuple[str, bool], indents: tuple[int, int], columns: int | None) -> Iterator[str]:
+def _with_text(
+    line: str, text_and_whole: tuple[str, bool], indents: tuple[int, int], columns: int | None
+) -> Iterator[str]:
     """Yield a line with the text beside it, or below it where the terminal is narrow; a reason takes several rows."""
-    (text, is_whole), (beside, below) = shown, indents
+    (text, is_whole), (beside, below) = text_and_whole, indents
     if not text:
         yield line
         return

@@ -434,11 +434,11 @@ def at_end(ended: RunResult | RunFinished) -> dict[str, Any]:
 def findings_of(planned: Plan, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:
     """Return the findings in the JSON of a run: those of its plan, and the warnings that stderr has as lines."""
     places = dict.fromkeys(("file", "line", "column", "pointer"))
-    heard = [
+    warning_documents = [
         {"code": warning.code, "severity": "warning", "message": warning.message, **places, "fix": warning.fix}
         for warning in warnings
     ]
-    return {"findings": [*(finding.as_dict() for finding in planned.findings), *heard]}
+    return {"findings": [*(finding.as_dict() for finding in planned.findings), *warning_documents]}
 
 
 def result_document(planned: Plan, result: RunResult, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:

@@ -427,8 +427,8 @@ def _listed(store: RunStore, statuses: Sequence[str], whole: str | None) -> tupl
     if whole is not None:
         name = store.find(whole)
         return [run for run in chosen if run.whole == name], problems, 0
-    shown = [run for run in chosen if run.id in own or (statuses and run.status in ASKING)]
-    return shown, problems, len(chosen) - len(shown)
+    shown_runs = [run for run in chosen if run.id in own or (statuses and run.status in ASKING)]
+    return shown_runs, problems, len(chosen) - len(shown_runs)
 
 
 def _delete(store: RunStore, run: str) -> str:
