@@ -75,7 +75,7 @@ Warn = Callable[[str], None]
 
 
 async def execute_plan(
-    planned: Plan,
+    plan: Plan,
     request: RunRequest,
     human: Human,
     emit: Callable[[Event], None],
@@ -91,7 +91,7 @@ async def execute_plan(
     Raises:
         StrandsCliError: The run could not start or complete; its effects are in its journal.
     """
-    require_runnable(planned)
+    require_runnable(plan)
     clock = SystemClock()
 
     def warn(line: str) -> None:
@@ -99,14 +99,14 @@ async def execute_plan(
 
     async with contextlib.AsyncExitStack() as stack:
         common = shared if shared is not None else await stack.enter_async_context(opened_runs(warn=warn))
-        workers = await _load(stack, planned, request, common, warn)
+        workers = await _load(stack, plan, request, common, warn)
         redactor = workers.redactor
         emit = redacted_emit(emit, redactor)  # `warn` uses it from here on
         for line in workers.warnings:
             warn(line)
         journal, is_continued = _start(stack, open_journal(common), request, common, redactor)
-        tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
-        await stack.enter_async_context(observed_run(planned, journal, redactor, is_continued=is_continued))
+        tracing = await stack.enter_async_context(tracing_of(plan, redactor, warn))
+        await stack.enter_async_context(observed_run(plan, journal, redactor, is_continued=is_continued))
         ports = Ports(
             journal,
             workers.agents,
@@ -121,20 +121,20 @@ async def execute_plan(
         )
         try:
             with recorded(request, journal, warn):
-                steps = execute(planned, ports, journal.run_id, emit, _writer(planned, request, redactor))
+                steps = execute(plan, ports, journal.run_id, emit, _writer(plan, request, redactor))
                 result = await while_held(journal, steps)
         except StrandsCliError as error:
-            await explain_stop(error, planned, journal, redactor, common.retry)
+            await explain_stop(error, plan, journal, redactor, common.retry)
             raise
         return redactor.record(result)
 
 
 async def _load(
-    stack: contextlib.AsyncExitStack, planned: Plan, request: RunRequest, shared: SharedRuns, warn: Warn
+    stack: contextlib.AsyncExitStack, plan: Plan, request: RunRequest, shared: SharedRuns, warn: Warn
 ) -> Workers:
     """Load the tools and the agents of a run; they are closed at its end, and no error of it holds a secret."""
     tell = None if request.python_tools is not None else warn
-    workers = await assemble(planned, workspace_of(planned, request.beside), shared, request, tell)
+    workers = await assemble(plan, workspace_of(plan, request.beside), shared, request, tell)
     stack.enter_context(redacted_errors(workers.redactor))
     stack.push_async_callback(workers.close_with, warn)
     return workers
@@ -160,8 +160,8 @@ def _start(
     return journal, is_continued
 
 
-def _writer(planned: Plan, request: RunRequest, redactor: Redactor) -> WriteArtifacts:
+def _writer(plan: Plan, request: RunRequest, redactor: Redactor) -> WriteArtifacts:
     """Return the writer of the run's artifacts, which get no secrets."""
-    replaces = planned.spec.outputs.overwrite
+    replaces = plan.spec.outputs.overwrite
     write = ArtifactWriter(request.out_dir, force=request.force, replaces=replaces, beside=request.beside)
     return redacted_writer(write, redactor)

@@ -112,7 +112,7 @@ def plan_rows(
 
 
 def _plannable(
-    loaded: LoadedWorkflow,
+    workflow: LoadedWorkflow,
     request: RunRequest | None,
     machine: Installation | None,
     catalog: Catalog | None,
@@ -124,9 +124,9 @@ def _plannable(
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.tools.schema.workflow_inputs import faults_of_inputs
 
-    loaded = loaded if loaded.valid is not None else check_names(loaded, catalog)
+    workflow = workflow if workflow.valid is not None else check_names(workflow, catalog)
     request = request or RunRequest()
-    return loaded, machine or installation_for(loaded, request, catalog, settings), faults_of_inputs, request
+    return workflow, machine or installation_for(workflow, request, catalog, settings), faults_of_inputs, request
 
 
 # -- plan -> events -> files
@@ -321,7 +321,7 @@ def plan_tool(name: str, installation: Installation | None = None, *, locked: bo
 
 
 async def run_tool(
-    planned: PlannedTool,
+    tool: PlannedTool,
     arguments: Mapping[str, Any],
     installation: Installation | None = None,
     person: Human | None = None,
@@ -344,9 +344,9 @@ async def run_tool(
     rules, hooks = (installation.policy.rules, installation.hooks) if installation is not None else ((), None)
     workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
     run = StandaloneRun(person, emit)
-    caller = await toolbox_caller([planned], typed_rules(rules), workspace, run.warn, hooks, is_locked=is_locked)
+    caller = await toolbox_caller([tool], typed_rules(rules), workspace, run.warn, hooks, is_locked=is_locked)
     try:
-        return await caller.call_tool(planned, arguments, run.scope())
+        return await caller.call_tool(tool, arguments, run.scope())
     finally:
         await caller.close()
 

@@ -53,18 +53,18 @@ class Facts(Protocol):
         """Return one fact, or None."""
 
 
-def facts_to_move(planned: Plan, request: RunRequest) -> dict[str, Any]:
+def facts_to_move(plan: Plan, request: RunRequest) -> dict[str, Any]:
     """Return the facts of a plan that another machine needs besides those of a run.
 
     `plan_key` is equal for runs of one workflow whose plans differ in their inputs and the folder of artifacts only.
     """
-    lock = lock_file(planned.project)
+    lock = lock_file(plan.project)
     text = lock.read_text(encoding="utf-8") if lock.is_file() else ""
     options = {name: value for name, value in request.to_stored().items() if name != "out_dir"}
-    of_others = Trust.of(planned).is_of_others
-    version = planned.spec.version
-    whole = [planned.file, planned.text, version, dict(planned.files), options, planned.packaged, text, of_others]
-    folder = os.path.realpath(planned.base_dir)
+    of_others = Trust.of(plan).is_of_others
+    version = plan.spec.version
+    whole = [plan.file, plan.text, version, dict(plan.files), options, plan.packaged, text, of_others]
+    folder = os.path.realpath(plan.base_dir)
     return {"folder": folder, "lock": text, "of_others": of_others, "plan_key": digest_of(whole)}
 
 

@@ -364,12 +364,12 @@ class RowRuns:
                 journal.close()
                 return end
             request = self._request(run_id, stored_request(journal, {}))
-            planned = resumable(self.rows.row(inputs, request), journal)
+            plan = resumable(self.rows.row(inputs, request), journal)
         except BaseException:
             journal.close()
             raise
         human = NoPerson(denies=self.rows.request.deny)
-        result = await app.resume(planned, journal, request, human, watch, shared=self.shared)
+        result = await app.resume(plan, journal, request, human, watch, shared=self.shared)
         return self._completed(result, watch)
 
     async def _started(self, run_id: str, inputs: Mapping[str, Any], watch: _Watch, missing: RunRecordError) -> RunEnd:

@@ -82,9 +82,9 @@ def word_faults(words: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator
 
 
 def _sound(words: Any, schema: Mapping[str, Any]) -> dict[str, str]:
-    stated = json_object(words)
-    faulty = {word for word, _ in word_faults(stated, schema)}
-    return {word: name for word, name in stated.items() if word not in faulty}
+    statement = json_object(words)
+    faulty = {word for word, _ in word_faults(statement, schema)}
+    return {word: name for word, name in statement.items() if word not in faulty}
 
 
 def _with_entries(arguments: dict[str, Any], word: str, into: str) -> dict[str, Any]:

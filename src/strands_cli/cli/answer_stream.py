@@ -71,15 +71,15 @@ class AnswerStream:
         return self._text is not None and self._text.strip() == response.strip()
 
 
-def answering_steps(planned: Plan) -> frozenset[str]:
+def answering_steps(plan: Plan) -> frozenset[str]:
     """Return the keys of the steps of which one gives the run's answer as its agent writes it; empty if none is sure.
 
     It is the one step that no other follows; of a routing the last step of each route, since one route is taken.
     """
-    pattern = planned.spec.pattern
+    pattern = plan.spec.pattern
     followed = {edge.before for edge in pattern.edges()}
     last = [placed for placed in pattern.placed if placed.key not in followed]
     if pattern.type != "routing" and len(last) != 1:
         return frozenset()
     agents = [(step.key.removesuffix("#N"), step.step.agent) for step in last if isinstance(step.step, AgentStep)]
-    return frozenset(key for key, agent in agents if planned.agents[agent].output_schema is None)
+    return frozenset(key for key, agent in agents if plan.agents[agent].output_schema is None)

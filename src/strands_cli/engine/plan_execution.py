@@ -86,10 +86,10 @@ def end_names(run: Run, names: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _past(run: Run, done: list[Row]) -> dict[str, Any]:
+def _past(run: Run, rows: list[Row]) -> dict[str, Any]:
     """Return which steps have run, in the order in which they began."""
     pattern = run.plan.spec.pattern
-    history = list(_history(done, pattern.step_name))
+    history = list(_history(rows, pattern.step_name))
     counts = Counter(visit["step"] for visit in history)
     names = map(pattern.step_name, (placed.key for placed in pattern.placed))
     unvisited = {name: 0 for name in names if not name.endswith(".N")}  # workers have numbers
@@ -101,9 +101,9 @@ def _past(run: Run, done: list[Row]) -> dict[str, Any]:
     }
 
 
-def _history(done: list[Row], step_name: Callable[[str], str]) -> Iterator[dict[str, Any]]:
+def _history(rows: list[Row], step_name: Callable[[str], str]) -> Iterator[dict[str, Any]]:
     visits: Counter[str] = Counter()
-    for row in done:
+    for row in rows:
         name = step_name(row.key)
         visits[name] += 1
         result = row.output if row.kind == "step" else {"agent": "person", "response": row.output["text"]}

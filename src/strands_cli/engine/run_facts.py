@@ -325,7 +325,7 @@ class Rerun:
 
 def create_journal(
     store: RunStore,
-    planned: Plan,
+    plan: Plan,
     request: RunRequest,
     run_id: str | None = None,
     rerun: Rerun | None = None,
@@ -344,9 +344,9 @@ def create_journal(
     """
     clock = SystemClock()
     run_id = run_id or new_run_id(clock)
-    facts = run_facts(planned, request, run_id, clock)
+    facts = run_facts(plan, request, run_id, clock)
     if request.python_tools is not None:
-        called = with_parts(planned.called(), of_others=False)
+        called = with_parts(plan.called(), of_others=False)
         names = [tool.record.name for tool in called if isinstance(tool, ObjectTool)]
         facts["given"] = {name: request.python_tools.places[name] for name in names}
     if rerun is not None:

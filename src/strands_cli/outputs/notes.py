@@ -127,9 +127,9 @@ def _markdown_notes(written: str) -> list[str]:
     return [text for text in texts if text]
 
 
-def _json_notes(written: str) -> list[str]:
+def _json_notes(text: str) -> list[str]:
     """Return the text of each line; a line without a note in JSON is returned unchanged."""
-    return [_json_text(line) for line in written.split("\n") if line.strip()]
+    return [_json_text(line) for line in text.split("\n") if line.strip()]
 
 
 def _json_text(line: str) -> str:

@@ -28,28 +28,26 @@ if TYPE_CHECKING:
 # The workspace of a run: the files that its file tools may touch, and its own Python, which they may not.
 
 
-def mounts_of(planned: Plan) -> dict[str, dict[str, str]]:
+def mounts_of(plan: Plan) -> dict[str, dict[str, str]]:
     """Return where each mount of a workflow leads, and its path as the workflow writes it, by its name."""
-    mounts, folder = planned.spec.env.mounts, planned.project.absolute()
+    mounts, folder = plan.spec.env.mounts, plan.project.absolute()
     return {
-        "mounts": {name: planned.places[path] for name, path in mounts.items()},
+        "mounts": {name: plan.places[path] for name, path in mounts.items()},
         "written_mounts": {name: str(folder / path) for name, path in mounts.items()},
     }
 
 
-def workspace_of(planned: Plan, root: Path | None = None) -> dict[str, Any]:
+def workspace_of(plan: Plan, root: Path | None = None) -> dict[str, Any]:
     """Return the workspace of file tools: a directory and the mounts, without the files that decide over the run.
 
     Args:
         root: The directory; None means the working directory.
     """
-    rules = [file for _, file in planned.policy.files]
+    rules = [file for _, file in plan.policy.files]
     return {
         "root": str(root or Path.cwd()),
-        **mounts_of(planned),
-        "protected": [
-            str(Path(file).absolute()) for file in (planned.file, *planned.files, *rules, *python_places(planned))
-        ],
+        **mounts_of(plan),
+        "protected": [str(Path(file).absolute()) for file in (plan.file, *plan.files, *rules, *python_places(plan))],
     }
 
 

@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 _ENVIRON: Mapping[str, str] = {"AWS_REGION": "any"}
 
 
-def check_names(loaded: LoadedWorkflow, catalog: Catalog | None = None) -> LoadedWorkflow:
+def check_names(workflow: LoadedWorkflow, catalog: Catalog | None = None) -> LoadedWorkflow:
     """Return a workflow with every finding about it: those of its form, and those about the things that it names.
 
     A tool absent or unusable here is a warning, since the file may be right, and so is a missing directory or
     recording. Policy, keys and variables are left to `plan`. Nothing but this program is imported.
 
     Args:
-        loaded: The workflow; one with mistakes is checked as far as it can be read.
+        workflow: The workflow; one with mistakes is checked as far as it can be read.
         catalog: The installed tools; they are looked up if the workflow names any.
     """
-    spec = loaded.readable
+    spec = workflow.readable
     if spec is None:
-        return loaded
-    models, findings = _models(spec, loaded)
+        return workflow
+    models, findings = _models(spec, workflow)
     if _has_tools(spec) or spec.security.model_fields_set or spec.env.secrets:
-        findings += _tool_findings(spec, loaded, catalog)
-    reported = {(finding.code, finding.where) for finding in loaded.findings}
+        findings += _tool_findings(spec, workflow, catalog)
+    reported = {(finding.code, finding.where) for finding in workflow.findings}
     findings = [finding for finding in findings if (finding.code, finding.where) not in reported]
-    faulty = {finding.where for finding in loaded.findings if finding.severity == "error"}
-    files = [] if loaded.snapshot.is_all else _file_findings(spec, loaded, models)
-    return loaded.with_findings([*findings, *(finding for finding in files if finding.where not in faulty)])
+    faulty = {finding.where for finding in workflow.findings if finding.severity == "error"}
+    files = [] if workflow.snapshot.is_all else _file_findings(spec, workflow, models)
+    return workflow.with_findings([*findings, *(finding for finding in files if finding.where not in faulty)])
 
 
 def _has_tools(spec: WorkflowSpec) -> bool:
@@ -57,22 +57,22 @@ def _has_tools(spec: WorkflowSpec) -> bool:
     return bool(spec.named_tools() or tools.mcp or tools.http_executors or tools.composite or spec.skills)
 
 
-def _models(spec: WorkflowSpec, loaded: LoadedWorkflow) -> tuple[dict[str, ModelSettings], list[Finding]]:
+def _models(spec: WorkflowSpec, workflow: LoadedWorkflow) -> tuple[dict[str, ModelSettings], list[Finding]]:
     """Return the models of the agents, where the file alone names them, and their faults."""
     from strands_cli.planning.agent_models import check_models, model_of
     from strands_cli.planning.plan_builder import UNSET_VARIABLE, with_environment
     from strands_cli.planning.run_request import RunRequest
 
-    spec, of_variables = with_environment(spec, loaded.document, {})
+    spec, of_variables = with_environment(spec, workflow.document, {})
     if of_variables:  # the values are known only where the workflow runs
         return {}, [finding for finding in of_variables if finding.code != UNSET_VARIABLE]
     models = {name: model_of(spec, agent, RunRequest()) for name, agent in spec.agents.items()}
     ours = {name: model for name, model in models.items() if model.provider in OURS[PROVIDERS]}
-    model_findings = check_models(ours, loaded.document, _ENVIRON, _provider_by_name)
+    model_findings = check_models(ours, workflow.document, _ENVIRON, _provider_by_name)
     # The file is right: another machine may have the distribution.
     findings = [replace(finding, severity="warning") for finding in model_findings]
     rest = {name: model for name, model in models.items() if name not in ours}
-    model_findings = check_models(rest, loaded.document, _ENVIRON, _provider_by_name)
+    model_findings = check_models(rest, workflow.document, _ENVIRON, _provider_by_name)
     findings += [finding for finding in model_findings if finding.code.exit_code == UNKNOWN_PROVIDER.exit_code]
     return models, findings
 
@@ -86,13 +86,13 @@ def _provider_by_name(name: str) -> Provider | None:
 
 
 def _file_findings(
-    spec: WorkflowSpec, loaded: LoadedWorkflow, models: Mapping[str, ModelSettings]
+    spec: WorkflowSpec, workflow: LoadedWorkflow, models: Mapping[str, ModelSettings]
 ) -> Iterator[Finding]:
     """Yield the faults of the files and directories that a workflow names.
 
     Each check is imported where it is needed: together they take a twentieth of the command.
     """
-    document, folder = loaded.document, _folder(loaded)
+    document, folder = workflow.document, _folder(workflow)
     if spec.env.mounts:
         from strands_cli.planning.environment import check_mounts
         from strands_cli.planning.plan_values import places_of
@@ -113,7 +113,7 @@ def _file_findings(
     if playing:
         from strands_cli.planning.recording_checks import check_recordings
 
-        yield from filter(None, map(_of_file, check_recordings(spec, playing, document, loaded.snapshot)))
+        yield from filter(None, map(_of_file, check_recordings(spec, playing, document, workflow.snapshot)))
 
 
 def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
@@ -130,12 +130,12 @@ def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Findi
             yield finding
 
 
-def _tool_findings(spec: WorkflowSpec, loaded: LoadedWorkflow, catalog: Catalog | None) -> Iterator[Finding]:
+def _tool_findings(spec: WorkflowSpec, workflow: LoadedWorkflow, catalog: Catalog | None) -> Iterator[Finding]:
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.planning.agent_models import tools_of_steps
 
-    catalog_in_use = catalog or discover_catalog(project=_folder(loaded))
-    resolver = _resolver(spec, loaded, catalog_in_use)
+    catalog_in_use = catalog or discover_catalog(project=_folder(workflow))
+    resolver = _resolver(spec, workflow, catalog_in_use)
     agents = resolver.composed.agents()
     overrides, calls = tools_of_steps(spec, resolver)
     findings = list(resolver.context.findings)
@@ -145,13 +145,13 @@ def _tool_findings(spec: WorkflowSpec, loaded: LoadedWorkflow, catalog: Catalog 
         from strands_cli.planning.machine.rules_in_force import check_rules
         from strands_cli.planning.plan_values import with_parts
 
-        findings += check_rules(spec, loaded.document, (), list(with_parts(tools)), resolver.context.catalog)
+        findings += check_rules(spec, workflow.document, (), list(with_parts(tools)), resolver.context.catalog)
     if tools or spec.env.secrets:
         from strands_cli.planning.data_flow.secret_values import check_written_uses
         from strands_cli.planning.plan_values import with_parts
 
         called_tools = list(with_parts(tools, of_others=False)) if resolver.context.is_complete else None
-        findings += check_written_uses(spec, loaded.document, called_tools)
+        findings += check_written_uses(spec, workflow.document, called_tools)
     yield from filter(None, map(_of_file, findings))
 
 
@@ -173,11 +173,11 @@ def _of_file(finding: Finding) -> Finding | None:
     return None if finding.code.exit_code in (18, 21) and finding.severity == "error" else finding
 
 
-def _folder(loaded: LoadedWorkflow) -> Path:
-    return loaded.snapshot.folder or folder_of(loaded.document)
+def _folder(workflow: LoadedWorkflow) -> Path:
+    return workflow.snapshot.folder or folder_of(workflow.document)
 
 
-def _resolver(spec: WorkflowSpec, loaded: LoadedWorkflow, catalog: Catalog) -> ToolResolver:
+def _resolver(spec: WorkflowSpec, workflow: LoadedWorkflow, catalog: Catalog) -> ToolResolver:
     from strands_cli.config import read_settings
     from strands_cli.planning.agent_models import planned_agent
     from strands_cli.planning.machine.rules_in_force import rules_of
@@ -185,13 +185,13 @@ def _resolver(spec: WorkflowSpec, loaded: LoadedWorkflow, catalog: Catalog) -> T
     from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.planning.run_request import RunRequest
 
-    rules = rules_of(spec, RunRequest(), loaded.document, catalog) if spec.security.model_fields_set else ()
-    around = Surroundings(_folder(loaded), environ=_ENVIRON, snapshot=loaded.snapshot)
-    context = ResolveContext(spec, loaded.document, catalog, rules, read_settings(), None, around)
+    rules = rules_of(spec, RunRequest(), workflow.document, catalog) if spec.security.model_fields_set else ()
+    around = Surroundings(_folder(workflow), environ=_ENVIRON, snapshot=workflow.snapshot)
+    context = ResolveContext(spec, workflow.document, catalog, rules, read_settings(), None, around)
     return ToolResolver(context, planned_agent, _planned_workflow)
 
 
-def _planned_workflow(loaded: LoadedWorkflow, outer: ResolveContext, around: Surroundings) -> Plan:
+def _planned_workflow(workflow: LoadedWorkflow, outer: ResolveContext, around: Surroundings) -> Plan:
     from strands_cli.planning.plan_builder import planned_workflow  # few workflows are tools of others
 
-    return planned_workflow(loaded, outer, around)
+    return planned_workflow(workflow, outer, around)

@@ -165,10 +165,10 @@ _ERRORS: dict[int, type[StrandsCliError]] = {
 
 
 def build_plan(
-    loaded: LoadedWorkflow, machine: Installation, request: RunRequest, around: Surroundings | None = None
+    workflow: LoadedWorkflow, machine: Installation, request: RunRequest, around: Surroundings | None = None
 ) -> Plan:
     """Return the plan of a valid workflow as far as the workflow alone decides it: no lock is read, no plugin asked."""
-    resolved = resolve_workflow(loaded, machine, request, around)
+    resolved = resolve_workflow(workflow, machine, request, around)
     return resolved.workflow.planned(resolved.findings)
 
 
@@ -246,13 +246,13 @@ def _bounds(
 
 
 def _texts(
-    loaded: LoadedWorkflow, agents: Mapping[str, PlannedAgent], called: Sequence[PlannedTool], resolver: ToolResolver
+    workflow: LoadedWorkflow, agents: Mapping[str, PlannedAgent], called: Sequence[PlannedTool], resolver: ToolResolver
 ) -> dict[str, str]:
     """Return the texts of the files that a workflow is made from besides its own, by `stored_name`."""
     inner = [file for other in workflows_in(called).values() for file in other.plan.files.items()]
-    read = {stored_name(document.file): document.text for document in loaded.files}
-    recordings, skills = recorded_texts(agents, loaded.snapshot), skill_files(resolver.workflow_tools)
-    return {**recordings, **skills, **dict(inner), **read, **loaded.packages}
+    read = {stored_name(document.file): document.text for document in workflow.files}
+    recordings, skills = recorded_texts(agents, workflow.snapshot), skill_files(resolver.workflow_tools)
+    return {**recordings, **skills, **dict(inner), **read, **workflow.packages}
 
 
 def _model_findings(
@@ -300,19 +300,19 @@ def _check_workflow(
         yield Finding(NO_EFFECT, message, document.where("/outputs/artifacts", key=True), fix, "warning")
 
 
-def require_valid(loaded: LoadedWorkflow) -> WorkflowSpec:
+def require_valid(workflow: LoadedWorkflow) -> WorkflowSpec:
     """Return a workflow that was read without errors.
 
     Raises:
         InvalidInput: The file is not a valid workflow.
     """
-    if (spec := loaded.valid) is None:
-        raise InvalidInput(f"{loaded.document.file} is not a valid workflow", findings=loaded.findings)
+    if (spec := workflow.valid) is None:
+        raise InvalidInput(f"{workflow.document.file} is not a valid workflow", findings=workflow.findings)
     return spec
 
 
 def installation_for(
-    loaded: LoadedWorkflow, request: RunRequest, catalog: Catalog | None = None, settings: Settings | None = None
+    workflow: LoadedWorkflow, request: RunRequest, catalog: Catalog | None = None, settings: Settings | None = None
 ) -> Installation:
     """Read this machine for a valid workflow, with the policy file of its folder.
 
@@ -320,14 +320,14 @@ def installation_for(
         InvalidInput: The file is not a valid workflow.
         Denied: A policy file is invalid.
     """
-    require_valid(loaded)
-    folder, policy = loaded.snapshot.folder or folder_of(loaded.document), None
+    require_valid(workflow)
+    folder, policy = workflow.snapshot.folder or folder_of(workflow.document), None
     settings = settings or read_settings(runs_dir=request.runs_dir, store=request.store)
-    if loaded.snapshot.packaged:
+    if workflow.snapshot.packaged:
         # The rules of the caller's folder hold; those of the package can only restrict.
         policy, folder = read_policies(settings, Path.cwd(), request.policy, folder), Path.cwd()
     return read_installation(
-        request, folder, file=loaded.document.file, policy=policy, catalog=catalog, settings=settings
+        request, folder, file=workflow.document.file, policy=policy, catalog=catalog, settings=settings
     )
 
 
@@ -346,10 +346,10 @@ def require_runnable(plan: Plan) -> None:
     raise kind(f"{plan.file} cannot run: {counted(count, 'problem')}", findings=plan.findings)
 
 
-def planned_workflow(loaded: LoadedWorkflow, outer: ResolveContext, around: Surroundings) -> Plan:
+def planned_workflow(workflow: LoadedWorkflow, outer: ResolveContext, around: Surroundings) -> Plan:
     """Return the plan of a workflow as a tool of another."""
     machine = Installation(outer.catalog, outer.settings, around.policy, outer.hooks, around.environ)
-    return build_plan(loaded, machine, around.options, around)
+    return build_plan(workflow, machine, around.options, around)
 
 
 def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]) -> str:
@@ -384,23 +384,23 @@ def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Seq
 Faults = Callable[[WorkflowSpec, Mapping[str, Any], LoadedWorkflow], list[Finding]]
 
 
-def plan_workflow(loaded: LoadedWorkflow, machine: Installation, faults_of: Faults, request: RunRequest) -> Plan:
+def plan_workflow(workflow: LoadedWorkflow, machine: Installation, faults_of: Faults, request: RunRequest) -> Plan:
     """Return the plan of a workflow on this machine.
 
     Raises:
         InvalidInput: The file is not a valid workflow.
     """
-    return _whole_plan(loaded, machine, faults_of, request).planned
+    return _whole_plan(workflow, machine, faults_of, request).planned
 
 
-def row_planner(loaded: LoadedWorkflow, machine: Installation, faults_of: Faults, request: RunRequest) -> RowPlanner:
+def row_planner(workflow: LoadedWorkflow, machine: Installation, faults_of: Faults, request: RunRequest) -> RowPlanner:
     """Return the planner of rows of a workflow; its first plan is the one that `plan_workflow` returns.
 
     Raises:
         InvalidInput: The file is not a valid workflow.
     """
-    plan_whole, spec = partial(_whole_plan, loaded, machine, faults_of), require_valid(loaded)
-    return RowPlanner(plan_whole(request), request, plan_whole, lambda inputs: faults_of(spec, inputs, loaded))
+    plan_whole, spec = partial(_whole_plan, workflow, machine, faults_of), require_valid(workflow)
+    return RowPlanner(plan_whole(request), request, plan_whole, lambda inputs: faults_of(spec, inputs, workflow))
 
 
 def _whole_plan(loaded: LoadedWorkflow, machine: Installation, faults_of: Faults, request: RunRequest) -> WholePlan:
@@ -418,5 +418,5 @@ def _whole_plan(loaded: LoadedWorkflow, machine: Installation, faults_of: Faults
         from strands_cli.planning.machine.plan_hooks import check_plan
 
         of_plugins = check_plan(machine.hooks, workflow, loaded.document)
-    planned = workflow.planned((*findings, *lock.findings, *of_plugins), lock)
-    return WholePlan(planned, resolved, before, faults)
+    plan = workflow.planned((*findings, *lock.findings, *of_plugins), lock)
+    return WholePlan(plan, resolved, before, faults)

@@ -316,12 +316,12 @@ def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _property(declared: InputSpec) -> dict[str, Any]:
+def _property(input_spec: InputSpec) -> dict[str, Any]:
     keys = {
-        "type": declared.type,
-        "description": declared.description,
-        "default": declared.default,
-        "enum": list(declared.enum) if declared.enum is not None else None,
+        "type": input_spec.type,
+        "description": input_spec.description,
+        "default": input_spec.default,
+        "enum": list(input_spec.enum) if input_spec.enum is not None else None,
     }
     return {word: value for word, value in keys.items() if value is not None}
 

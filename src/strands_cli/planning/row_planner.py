@@ -301,12 +301,12 @@ class InputPlanner:
         """Return the declared inputs in their types, and the faults of each."""
         return resolve_inputs(self._spec.inputs, texts, values, self._document)
 
-    def check_budgets(self, planned: Plan, limits: Mapping[str, float]) -> Sequence[Finding]:
+    def check_budgets(self, plan: Plan, limits: Mapping[str, float]) -> Sequence[Finding]:
         """Return findings that keep limits on the usage of the workflow from holding."""
         budgets = type(self._spec.runtime.budgets)(**limits)  # type: ignore[arg-type]  # each has the type of its field
         runtime = self._spec.runtime.model_copy(update={"budgets": budgets})
         spec = self._spec.model_copy(update={"runtime": runtime})
-        return list(check_limits(spec, planned.agents, planned.prices, self._document, planned.called()))
+        return list(check_limits(spec, plan.agents, plan.prices, self._document, plan.called()))
 
 
 @dataclass(frozen=True, slots=True)

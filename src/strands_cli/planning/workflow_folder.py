@@ -176,12 +176,12 @@ def plan_folder(
             findings += wrong if named is not None and Path(document.file) == named else []
             plans += [agent] if agent is not None else []
             continue
-        loaded = load_spec(document, snapshot)
-        if (spec := loaded.valid) is None:
-            findings += [finding for finding in loaded.findings if finding.severity == "error"]
+        workflow = load_spec(document, snapshot)
+        if (spec := workflow.valid) is None:
+            findings += [finding for finding in workflow.findings if finding.severity == "error"]
             continue
         # Nothing is imported here, and policy decides on each run.
-        plan = build_plan(loaded, _granting(machine, spec, document), RunRequest())
+        plan = build_plan(workflow, _granting(machine, spec, document), RunRequest())
         findings += [finding for finding in plan.findings if finding.severity == "error" and finding.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)
@@ -337,17 +337,17 @@ def _read(path: Path, machine: Installation) -> PortableFile:
 
 
 def _workflow(document: Document, machine: Installation) -> PortableFile:
-    loaded = load_spec(document)
-    if (spec := loaded.valid) is None:
-        return PortableFile("workflow", tuple(loaded.findings))
+    workflow = load_spec(document)
+    if (spec := workflow.valid) is None:
+        return PortableFile("workflow", tuple(workflow.findings))
     # A recording takes the place of the models, so that no key of this machine counts.
     has_test = spec.runtime.recording is not None
-    plan = build_plan(loaded, machine, RunRequest(provider="replay") if has_test else RunRequest())
+    plan = build_plan(workflow, machine, RunRequest(provider="replay") if has_test else RunRequest())
     of_plan = [
-        finding for finding in plan.findings if finding.code not in _OF_THE_MACHINE and finding not in loaded.findings
+        finding for finding in plan.findings if finding.code not in _OF_THE_MACHINE and finding not in workflow.findings
     ]
-    files = (*(file.file for file in loaded.files), *plan.files)
-    findings = (*loaded.findings, *of_plan)
+    files = (*(file.file for file in workflow.files), *plan.files)
+    findings = (*workflow.findings, *of_plan)
     return PortableFile("workflow", findings, True, files, tuple(sorted(set(_called(plan)), key=str)), has_test)
 
 
@@ -381,11 +381,11 @@ def _skill(folder: Path) -> PortableFile:
         "agents": {"reader": {"prompt": "Read."}},
         "pattern": chain(step("reader", "Read.")),
     }
-    loaded = load_spec(parse("<skill>", workflow_text(around)), FileSnapshot(folder.parent))
+    workflow = load_spec(parse("<skill>", workflow_text(around)), FileSnapshot(folder.parent))
     where = Where(str(folder / SKILL))
     findings = [
         replace(finding, where=where, message=finding.message.replace("'skill'", f"'{folder.name}'"))
-        for finding in loaded.findings
+        for finding in workflow.findings
         if finding.where is not None and finding.where.pointer.startswith("/skills")
     ]
     return PortableFile("skill", tuple(findings), True)

@@ -177,12 +177,12 @@ def _uses(path: Path, name: str, catalog: Catalog, settings: Settings) -> Uses:
         loaded = load_spec(document) if is_workflow(document) else None
         if loaded is None or loaded.spec is None:
             return Uses([], [])
-        planned = build_plan(loaded, without_policy(catalog, settings), RunRequest())
-        parts = parts_in([planned], catalog.scan)
+        plan = build_plan(loaded, without_policy(catalog, settings), RunRequest())
+        parts = parts_in([plan], catalog.scan)
     except StrandsCliError:
         return Uses([], [])
-    tools = (tool for tool in with_parts(planned.called()) if isinstance(tool, InstalledTool))
-    providers = {agent.model.provider for agent in (*planned.agents.values(), *agents_in(planned.called()))}
+    tools = (tool for tool in with_parts(plan.called()) if isinstance(tool, InstalledTool))
+    providers = {agent.model.provider for agent in (*plan.agents.values(), *agents_in(plan.called()))}
     parts += [part for part in parts_of(PROVIDERS, catalog.scan) if part.name in providers]
     return Uses(
         sorted({tool.name for tool in tools if tool.distribution == name}),

@@ -159,13 +159,13 @@ class _Table:
         for key in {key for char in chars + form.parts[index][0] for key in first_keys(char)}:
             self._keys[key] = self._keys.get(key, 0) | bit
 
-    def forms_of(self, written: str) -> tuple[int, int]:
+    def forms_of(self, text: str) -> tuple[int, int]:
         """Return the forms of which it is a character in one reading, and those of which it may begin one."""
-        forms = self._forms_by_text.get(written)
+        forms = self._forms_by_text.get(text)
         if forms is None:
-            forms = self._plain_forms(written) if len(written) == 1 else self._escaped_forms(written)
+            forms = self._plain_forms(text) if len(text) == 1 else self._escaped_forms(text)
             if len(self._forms_by_text) < _MOST_KNOWN:
-                self._forms_by_text[written] = forms
+                self._forms_by_text[text] = forms
         return forms
 
     def _plain_forms(self, char: str) -> tuple[int, int]:
@@ -176,16 +176,16 @@ class _Table:
         odd = self._plain.get(char, 0) | self._odd | apart
         return self._chars.get(char, 0) & ~odd, odd
 
-    def _escaped_forms(self, written: str) -> tuple[int, int]:
-        if (long := _LONG.fullmatch(written)) is not None:
+    def _escaped_forms(self, text: str) -> tuple[int, int]:
+        if (long := _LONG.fullmatch(text)) is not None:
             return self._between(chr(int(long[2] or long[3], 16)), [long[1]])
-        match = ESCAPE.match(written[1:] if written[0] == "\\" and written[1] in "%&=" else written)
+        match = ESCAPE.match(text[1:] if text[0] == "\\" and text[1] in "%&=" else text)
         if match is None or match["char"] in ("r", "n", "t"):
             return 0, self._all
         if (keys := keys_of(match)) is None:
             return 0, self._escaped | self._odd
         apart = self._bytes if match["char"] and match["char"][0] == "x" and not self._is_first else 0
-        exact, odd = self._between(*_readings(match, written), keys)
+        exact, odd = self._between(*_readings(match, text), keys)
         return exact & ~apart, odd | apart
 
     def _between(self, whole: str, others: list[str], keys: list[tuple[str, int]] | None = None) -> tuple[int, int]:
@@ -200,7 +200,7 @@ class _Table:
         return exact, (may & ~exact) | self._odd
 
 
-def _readings(match: re.Match[str], written: str) -> tuple[str, list[str]]:
+def _readings(match: re.Match[str], text: str) -> tuple[str, list[str]]:
     """Return the character that a whole escape means, and those that its beginning may; empty where it is none."""
     of, others = match.groupdict(), []
     if of["char"] and len(of["char"]) > 1:
@@ -214,7 +214,7 @@ def _readings(match: re.Match[str], written: str) -> tuple[str, list[str]]:
     digits, base = (of["code"], 10) if of["code"] else (of["hex"] or "", 16)
     codes = [int(digits[:end], base) for end in range(1, len(digits) + 1)]
     chars = [chr(code) if code < 128 else "" for code in codes]
-    return (chars[-1], chars[:-1]) if chars and written.endswith(";") else ("", chars)
+    return (chars[-1], chars[:-1]) if chars and text.endswith(";") else ("", chars)
 
 
 def first_keys(char: str) -> Iterator[tuple[str, int]]:

@@ -32,7 +32,7 @@ class UnexpectedPlace(Exception):
     """A name that looks public has led to another place."""
 
 
-def held_adapter(written: str) -> HTTPAdapter:
+def held_adapter(text: str) -> HTTPAdapter:
     """Return an adapter for an address: each connection is checked before anything is sent; a proxy looks up itself."""
 
     class HoldingAdapter(HTTPAdapter):
@@ -45,7 +45,7 @@ def held_adapter(written: str) -> HTTPAdapter:
         ) -> Any:
             pool = super().get_connection_with_tls_context(request, verify, proxies, cert)
             if select_proxy(str(request.url), proxies) is None and not hasattr(pool.ConnectionCls, "written"):
-                pool.ConnectionCls = _checked(pool.ConnectionCls, written)
+                pool.ConnectionCls = _checked(pool.ConnectionCls, text)
             return pool
 
     return HoldingAdapter()

@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 
 @contextlib.asynccontextmanager
-async def tracing_of(planned: Plan, redactor: Redactor, warn: Callable[[str], None]) -> AsyncIterator[Tracing]:
+async def tracing_of(plan: Plan, redactor: Redactor, warn: Callable[[str], None]) -> AsyncIterator[Tracing]:
     """Trace a run while the context is open; `warn` receives a line if spans cannot be sent."""
-    destination = destination_of(planned.spec.telemetry.otel, os.environ)
+    destination = destination_of(plan.spec.telemetry.otel, os.environ)
     if destination is None:
         with unheard_spans_are_empty():
             yield UNTRACED
         return
-    otel = planned.spec.telemetry.otel
+    otel = plan.spec.telemetry.otel
     if destination.kind == "otlp" and otel is not None and otel.endpoint is not None:
-        destination = replace(destination, is_held=Trust.of(planned).is_of_others)
+        destination = replace(destination, is_held=Trust.of(plan).is_of_others)
     from strands_cli.telemetry.run_spans import (
         open_tracing,
     )  # imports OpenTelemetry, which a run without spans does not need
 
-    async with open_tracing(planned.spec.telemetry, destination, redactor, warn) as tracing:
+    async with open_tracing(plan.spec.telemetry, destination, redactor, warn) as tracing:
         yield tracing
 
 

@@ -40,32 +40,32 @@ class LoadedTool(SpecifiedTool):
     absent: tuple[str, str] | None = None
 
 
-def check_against_manifest(planned: PlannedTool, raw_tools: Sequence[RawTool]) -> list[LoadedTool]:
+def check_against_manifest(tool: PlannedTool, raw_tools: Sequence[RawTool]) -> list[LoadedTool]:
     """Return the planned tools among the loaded ones: one tool, or all of a holder named as a whole.
 
     Raises:
         Denied: a tool differs from its manifest.
         NotEquipped: it is not there, or cannot be offered to a model.
     """
-    record = planned.record
+    record = tool.record
     if not raw_tools:
-        raise NotEquipped(f"{planned.ref} of {planned.distribution} holds no tools", fix=_MISMATCH_FIX)
-    if isinstance(planned, PythonTool):
+        raise NotEquipped(f"{tool.ref} of {tool.distribution} holds no tools", fix=_MISMATCH_FIX)
+    if isinstance(tool, PythonTool):
         if len(raw_tools) == 1:
-            return [loaded_tool(planned, raw_tools[0], raw_tools[0].spec)]
-        return [loaded_tool(replace(planned, name=raw.name), raw, raw.spec) for raw in raw_tools]
-    if isinstance(planned, InstalledTool) and record.members is None:
-        return [loaded_tool(replace(planned, name=raw.name, member=raw.name), raw, raw.spec) for raw in raw_tools]
-    raw = _matching_tool(planned, raw_tools)
+            return [loaded_tool(tool, raw_tools[0], raw_tools[0].spec)]
+        return [loaded_tool(replace(tool, name=raw.name), raw, raw.spec) for raw in raw_tools]
+    if isinstance(tool, InstalledTool) and record.members is None:
+        return [loaded_tool(replace(tool, name=raw.name, member=raw.name), raw, raw.spec) for raw in raw_tools]
+    raw = _matching_tool(tool, raw_tools)
     if differing := differences(record, raw.spec):
         declared = "was adopted" if record.adopted else "its manifest says"
         raise Denied(
-            f"manifest-mismatch: {planned.ref} of {planned.distribution} is not what {declared}; "
+            f"manifest-mismatch: {tool.ref} of {tool.distribution} is not what {declared}; "
             f"differing: {', '.join(differing)}",
             fix=_adopt_imported(record) if record.adopted else _MISMATCH_FIX,
         )
     # Without a manifest only the source makes a promise, and the loaded spec knows more.
-    return [loaded_tool(planned, raw, raw.spec if record.manifest is None else {**raw.spec, **declared_spec(record)})]
+    return [loaded_tool(tool, raw, raw.spec if record.manifest is None else {**raw.spec, **declared_spec(record)})]
 
 
 def _adopt_imported(record: ToolRecord) -> str:
@@ -93,50 +93,50 @@ def _matching_tool(planned: PlannedTool, raw_tools: Sequence[RawTool]) -> RawToo
     )
 
 
-def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> LoadedTool:
+def loaded_tool(tool: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> LoadedTool:
     """Make the tool under its model-facing name.
 
     Raises:
         NotEquipped: no provider would accept its name, or nothing could be validated against its schemas.
     """
-    if not MEMBER_NAME.fullmatch(planned.name):
+    if not MEMBER_NAME.fullmatch(tool.name):
         raise NotEquipped(
-            f"the tool {planned.ref} of {planned.distribution} calls itself {planned.name!r}, which models cannot call",
+            f"the tool {tool.ref} of {tool.distribution} calls itself {tool.name!r}, which models cannot call",
             fix="give it another name with `as:` (letters, digits, '_' and '-', at most 64)",
         )
-    described_spec = _copied(planned, spec)
+    described_spec = _copied(tool, spec)
     description, hints = described_spec.get("description"), described_spec.get("annotations")
     # The SDK drops a tool without a description in silence. Invalid hints count as absent, which is never safe.
     described = {
         **described_spec,
-        "name": planned.name,
-        "description": description if isinstance(description, str) and description else planned.name,
+        "name": tool.name,
+        "description": description if isinstance(description, str) and description else tool.name,
         "annotations": json_object(hints),
     }
-    if planned.config_claims:
+    if tool.config_claims:
         claims = described_spec.get("strands_cli")
-        described["strands_cli"] = configured_claims(json_object(claims), planned.config_claims)
-    loaded = LoadedTool(planned, described, raw)
+        described["strands_cli"] = configured_claims(json_object(claims), tool.config_claims)
+    loaded = LoadedTool(tool, described, raw)
     for kind, schema in (("input", loaded.schema), ("output", loaded.output_schema)):
         try:
             if schema is not None:
                 require_schema(schema)
         except SchemaFaultError as fault:
             raise NotEquipped(
-                f"the {kind} schema of {planned.ref} of {planned.distribution} cannot be used: {fault}",
-                fix=f"upgrade {planned.distribution}, or tell its author",
+                f"the {kind} schema of {tool.ref} of {tool.distribution} cannot be used: {fault}",
+                fix=f"upgrade {tool.distribution}, or tell its author",
             ) from fault
     return loaded
 
 
-def _copied(planned: PlannedTool, spec: Mapping[str, Any]) -> dict[str, Any]:
+def _copied(tool: PlannedTool, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the present spec: later changes of the tool's code to its own have no effect."""
     try:
         return copy.deepcopy(dict(spec))
     except Exception as error:  # foreign objects raise anything while they are copied, RecursionError too
         raise NotEquipped(
-            f"the spec of {planned.ref} of {planned.distribution} cannot be read: {type(error).__name__}: {error}",
-            fix=f"upgrade {planned.distribution}, or tell its author",
+            f"the spec of {tool.ref} of {tool.distribution} cannot be read: {type(error).__name__}: {error}",
+            fix=f"upgrade {tool.distribution}, or tell its author",
         ) from error
 
 

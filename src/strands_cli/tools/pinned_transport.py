@@ -89,11 +89,11 @@ class UnopenedPlace(Exception):
     """A host leads to a place that no one was asked about; the text has the place, and the setting that opens it."""
 
 
-async def addresses_of(written: str, host: str, port: int, opened: Iterable[OpenNetwork] | None = ()) -> list[str]:
+async def addresses_of(text: str, host: str, port: int, opened: Iterable[OpenNetwork] | None = ()) -> list[str]:
     """Return the addresses of a host, all of which may be connected to.
 
     Args:
-        written: The address as the workflow has it, about which a person was asked or not.
+        text: The address as the workflow has it, about which a person was asked or not.
         host: The host in it.
         port: The port.
         opened: The networks that the workflow opens besides; None where it can open none.
@@ -107,35 +107,35 @@ async def addresses_of(written: str, host: str, port: int, opened: Iterable[Open
         entries = await asyncio.get_running_loop().run_in_executor(_LOOKUPS, look_up)
     except UnicodeError as error:
         raise OSError(f"{host} cannot be looked up: {error}") from error
-    return _admitted(written, host, port, entries, opened)
+    return _admitted(text, host, port, entries, opened)
 
 
-def require_admitted_now(written: str) -> None:
+def require_admitted_now(text: str) -> None:
     """Check where an address leads now, for a client that looks it up itself; one that leads nowhere is its matter.
 
     Raises:
         UnopenedPlace: As for `addresses_of`.
     """
-    parts = urlsplit(written if "://" in written else f"//{written}")
+    parts = urlsplit(text if "://" in text else f"//{text}")
     host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
     try:
         entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return
-    _admitted(written, host, port, entries, None)
+    _admitted(text, host, port, entries, None)
 
 
 def _admitted(
-    written: str, host: str, port: int, entries: Iterable[Any], opened: Iterable[OpenNetwork] | None
+    text: str, host: str, port: int, entries: Iterable[Any], opened: Iterable[OpenNetwork] | None
 ) -> list[str]:
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
-    for problem in admitted(written, addresses, port, opened):
+    for problem in admitted(text, addresses, port, opened):
         raise UnopenedPlace(f"{host} leads to a place that no one was asked about: {problem}")
     return addresses
 
 
 def pinned_connections(
-    http: Any, inner: Any, written: str, opened: Iterable[OpenNetwork] | None, tell: Callable[[str], None]
+    http: Any, inner: Any, text: str, opened: Iterable[OpenNetwork] | None, tell: Callable[[str], None]
 ) -> Any:
     """Return a transport of an HTTP library (httpx or its successor) around another one of it.
 
@@ -151,7 +151,7 @@ def pinned_connections(
             host, port = request.url.host, request.url.port or _PORTS[request.url.scheme]
             failure: Exception = OSError("the host has no address")
             try:
-                addresses = await addresses_of(written, host, port, opened)
+                addresses = await addresses_of(text, host, port, opened)
             except (OSError, UnopenedPlace) as error:
                 tell(str(error))
                 raise http.ConnectError(str(error), request=request) from error

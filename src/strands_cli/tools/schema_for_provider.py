@@ -110,10 +110,10 @@ DIALECTS: Mapping[str, Dialect] = {
 }
 
 
-def offered_spec(loaded: LoadedTool) -> dict[str, Any]:
+def offered_spec(tool: LoadedTool) -> dict[str, Any]:
     """Return a tool's spec as it is handed to the SDK, which makes text of every property that names no type."""
-    spec = {key: loaded.spec[key] for key in SPEC_KEYS if loaded.spec.get(key) is not None}
-    return {**spec, "inputSchema": {"json": _typed(loaded.schema)}}
+    spec = {key: tool.spec[key] for key in SPEC_KEYS if tool.spec.get(key) is not None}
+    return {**spec, "inputSchema": {"json": _typed(tool.schema)}}
 
 
 def offered_specs(specs: Iterable[Any] | None, provider: str) -> list[Any] | None:

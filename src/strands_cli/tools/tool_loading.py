@@ -246,9 +246,9 @@ class Toolbox:
     closers: list[Closer] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def get(self, planned: PlannedTool) -> list[LoadedTool]:
+    def get(self, tool: PlannedTool) -> list[LoadedTool]:
         """Return the tools loaded for a planned one: one, or all of a provider whose tools only loading could tell."""
-        return self.tools[key_of(planned)]
+        return self.tools[key_of(tool)]
 
     def offered(self, planned_tools: Iterable[PlannedTool]) -> list[LoadedTool]:
         """Return the tools of one agent.
@@ -282,9 +282,9 @@ class Toolbox:
         return await close_all(self.closers)
 
 
-def key_of(planned: PlannedTool) -> PlannedToolKey:
+def key_of(tool: PlannedTool) -> PlannedToolKey:
     """Return the key that equal planned tools share: reference, model-facing name and configuration."""
-    return planned.ref, planned.name, canonical_json(planned.config)
+    return tool.ref, tool.name, canonical_json(tool.config)
 
 
 async def load_tools(
@@ -316,12 +316,12 @@ async def load_tools(
     tools_of_plugin: dict[tuple[str, str | None, str], list[RawTool]] = {}
     server_tools: dict[PlannedToolKey, McpTool] = {}
 
-    async def load(planned: PlannedTool) -> list[LoadedTool]:
-        key = (planned.record.module, planned.record.attribute, canonical_json(planned.config))
+    async def load(tool: PlannedTool) -> list[LoadedTool]:
+        key = (tool.record.module, tool.record.attribute, canonical_json(tool.config))
         if key not in tools_of_plugin:
-            searched = folders if isinstance(planned, PythonTool) else []
-            tools_of_plugin[key] = await _read_plugin(planned, searched, toolbox.closers, tell)
-        return check_against_manifest(planned, tools_of_plugin[key])
+            searched = folders if isinstance(tool, PythonTool) else []
+            tools_of_plugin[key] = await _read_plugin(tool, searched, toolbox.closers, tell)
+        return check_against_manifest(tool, tools_of_plugin[key])
 
     try:
         for planned in planned_tools:
@@ -398,21 +398,21 @@ def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[st
 
 
 async def _read_plugin(
-    planned: PlannedTool, folders: Sequence[str], closers: list[Closer], tell: Tell | None
+    tool: PlannedTool, folders: Sequence[str], closers: list[Closer], tell: Tell | None
 ) -> list[RawTool]:
     """Import a plugin and read its tools."""
-    module_name, attribute = planned.record.module, planned.record.attribute
+    module_name, attribute = tool.record.module, tool.record.attribute
     module: ModuleType | None = None
     try:
-        with preserved_process(), reported_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
+        with preserved_process(), reported_when_slow(f"importing {tool.ref} of {tool.distribution}", tell):
             close_the_current_directory()
             sys.path += folders
             with replaced_prompts(module_name):
                 module = importlib.import_module(module_name)
-            return adapted(await read_reference(module, attribute, planned.config, closers), module_name)
+            return adapted(await read_reference(module, attribute, tool.config, closers), module_name)
     except NotAToolError as error:
-        message = f"{_named(planned)} is not a tool: {error}"
-        raise NotEquipped(message, fix=remedy_for(error, planned, module)) from error
+        message = f"{_named(tool)} is not a tool: {error}"
+        raise NotEquipped(message, fix=remedy_for(error, tool, module)) from error
     except (StrandsCliError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a plugin may raise anything while it is imported, SystemExit too
@@ -421,30 +421,30 @@ async def _read_plugin(
             raise
         problem = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
         raise NotEquipped(
-            f"the tool {_named(planned)} cannot be loaded: {problem}",
-            fix=remedy_for(error, planned, module),
+            f"the tool {_named(tool)} cannot be loaded: {problem}",
+            fix=remedy_for(error, tool, module),
         ) from error
 
 
-def remedy_for(error: BaseException, planned: PlannedTool, module: ModuleType | None) -> str:
+def remedy_for(error: BaseException, tool: PlannedTool, module: ModuleType | None) -> str:
     """Return the fix for a tool whose import or reading failed; `module` is None if its import did."""
-    name, distribution = planned.record.module, planned.distribution
-    if isinstance(error, ImportError) and (extra := _extra_for(error.name or "", distribution, planned.record.name)):
+    name, distribution = tool.record.module, tool.distribution
+    if isinstance(error, ImportError) and (extra := _extra_for(error.name or "", distribution, tool.record.name)):
         return f"pip install '{distribution}[{extra}]'"
-    if module is not None and (others := list(_references(module, planned.record.attribute))):
+    if module is not None and (others := list(_references(module, tool.record.attribute))):
         return f"name one: {', '.join(others)}"
-    if module is not None and callable(getattr(module, planned.record.attribute or "", None)):
+    if module is not None and callable(getattr(module, tool.record.attribute or "", None)):
         return "decorate it with `@tool` of strands, or describe it with a TOOL_SPEC in its module"
-    if planned.record.kind != "custom":
+    if tool.record.kind != "custom":
         return f"try: python -c 'import {name}'; then correct or upgrade {distribution}"
     if isinstance(error, ModuleNotFoundError) and error.name in (name, name.partition(".")[0]):
         return "correct the name, or add its folder in that of the workflow: `tools: {python_path: [FOLDER]}`"
     return f"correct the module {name}, or install what it needs"
 
 
-def _named(planned: PlannedTool) -> str:
+def _named(tool: PlannedTool) -> str:
     """Return how messages name a tool: custom Python is of no distribution."""
-    return planned.ref if planned.record.kind == "custom" else f"{planned.ref} of {planned.distribution}"
+    return tool.ref if tool.record.kind == "custom" else f"{tool.ref} of {tool.distribution}"
 
 
 def _references(module: ModuleType, attribute: str | None) -> Iterator[str]:

@@ -279,21 +279,21 @@ def with_texts_as_written(spec: WorkflowSpec, document: Document) -> WorkflowSpe
     return spec.model_copy(update={"inputs": inputs.model_copy(update=update)})
 
 
-def _as_written(declared: InputSpec, pointer: str, document: Document) -> InputSpec:
-    if declared.type != "string":
-        return declared
+def _as_written(input_spec: InputSpec, pointer: str, document: Document) -> InputSpec:
+    if input_spec.type != "string":
+        return input_spec
     update: dict[str, Any] = {}
-    if declared.default is not None and (text := document.text_at(f"{pointer}/default")) is not None:
+    if input_spec.default is not None and (text := document.text_at(f"{pointer}/default")) is not None:
         update["default"] = text
-    if declared.enum is not None:
-        texts = [document.text_at(f"{pointer}/enum/{index}") for index in range(len(declared.enum))]
-        update["enum"] = tuple(text or value for text, value in zip(texts, declared.enum, strict=True))
-    return declared.model_copy(update=update) if update else declared
+    if input_spec.enum is not None:
+        texts = [document.text_at(f"{pointer}/enum/{index}") for index in range(len(input_spec.enum))]
+        update["enum"] = tuple(text or value for text, value in zip(texts, input_spec.enum, strict=True))
+    return input_spec.model_copy(update=update) if update else input_spec
 
 
-def check_written_numbers(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_written_numbers(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report numbers that are printed otherwise than written, where no type makes them text."""
-    document = loaded.document
+    document = workflow.document
     for pointer, text in document.written.items():
         if _FREE.fullmatch(pointer) is None or not any(char.isdigit() for char in text):
             continue

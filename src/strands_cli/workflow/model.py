@@ -337,29 +337,29 @@ def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
     return spec.model_copy(update={"tools": tools, "runtime": spec.runtime.model_copy(update=runtime)})
 
 
-def check_secret_places(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_secret_places(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Yield an error for each reference to an undeclared secret in a place that sends, or in a host."""
     declared = _declared(spec)
     for pointer, text in _texts(spec):
         for name in _REFERENCE.findall(text):
             if name.removeprefix(_PREFIX) not in declared:
-                yield _undeclared(name, pointer, spec, loaded)
-        yield from _sent_as_written(text, pointer, declared, loaded)
+                yield _undeclared(name, pointer, spec, workflow)
+        yield from _sent_as_written(text, pointer, declared, workflow)
     for pointer, address in _addresses(spec):
         if _IN_HOST.match(address):
             message = "a secret is in the host of this address, which must be known before a run"
-            yield Finding(BAD_VALUE, message, loaded.where(pointer), "write the host out; a path may name a secret")
+            yield Finding(BAD_VALUE, message, workflow.where(pointer), "write the host out; a path may name a secret")
 
 
-def _sent_as_written(text: str, pointer: str, declared: Container[str], loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _sent_as_written(text: str, pointer: str, declared: Container[str], workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Yield an error for a text that looks like a reference to a secret and is none."""
     written = (match[1] or match[2] for match in _OTHER_FORMS.finditer(text))
     for name in dict.fromkeys(name for name in written if name in declared):
         message = f"this is sent as it is written: it names the secret '{name}' in another form than `${{NAME}}`"
-        yield Finding(UNKNOWN_SECRET, message, loaded.where(pointer), f"write ${{{name}}}")
+        yield Finding(UNKNOWN_SECRET, message, workflow.where(pointer), f"write ${{{name}}}")
 
 
-def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: LoadedWorkflow) -> Finding:
+def _undeclared(name: str, pointer: str, spec: WorkflowSpec, workflow: LoadedWorkflow) -> Finding:
     plain = name.removeprefix(_PREFIX)
     message = f"${{{name}}} names no secret: `env.secrets` does not have '{plain}'"
     fix: str | None = "write ${NAME}, the name of a secret of `env.secrets`"
@@ -367,7 +367,7 @@ def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: LoadedWorkf
         fix = f"write ${{{named}}}: `{plain}` is its name at its source"
     elif _NAME.fullmatch(plain):
         fix = suggest(plain, _declared(spec), f"declare it: env: {{secrets: [{{key: {plain}}}]}}")
-    return Finding(UNKNOWN_SECRET, message, loaded.where(pointer), fix)
+    return Finding(UNKNOWN_SECRET, message, workflow.where(pointer), fix)
 
 
 def _declared(spec: WorkflowSpec) -> dict[str, None]:

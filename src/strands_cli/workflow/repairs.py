@@ -79,11 +79,11 @@ def as_given(inputs: Inputs) -> Inputs:
     return _GivenInputs.model_construct(inputs.model_fields_set, **fields)
 
 
-def _kept(declared: InputSpec) -> InputSpec:
-    if type(declared) is not InputSpec:  # one that a schema describes
-        return declared
-    fields = {name: getattr(declared, name) for name in InputSpec.model_fields}
-    return _KeptText.model_construct(declared.model_fields_set, **fields)
+def _kept(input_spec: InputSpec) -> InputSpec:
+    if type(input_spec) is not InputSpec:  # one that a schema describes
+        return input_spec
+    fields = {name: getattr(input_spec, name) for name in InputSpec.model_fields}
+    return _KeptText.model_construct(input_spec.model_fields_set, **fields)
 
 
 _ROUNDS = 12
@@ -308,7 +308,7 @@ class _Repair:
         elif new_key is None and (section := section_of(key, WorkflowSpec, loc)):
             self._move(pointer, [*map(str, section), key], value, written)
 
-    def _move(self, pointer: str, path: list[str], value: Any, written: str) -> None:
+    def _move(self, pointer: str, path: list[str], value: Any, text: str) -> None:
         """Put a value where it belongs, unless something else is there."""
         holder = value_at(self.value, pointer)
         for token in path[:-1]:
@@ -317,7 +317,7 @@ class _Repair:
                 return
         if path[-1] not in holder:
             holder[path[-1]] = value
-            self.renamed["/".join([pointer, *map(escape, path)])] = written
+            self.renamed["/".join([pointer, *map(escape, path)])] = text
 
     def _give_form(self, pointer: str) -> bool:
         """Read a step without one of the three forms as the form that its other keys mean."""

@@ -137,10 +137,10 @@ def _named(workflow: PlannedRows, name: str, store: RunStore, new: NewBatch, *, 
     return name, [run.id for run in batches if name_of(run.id) == name and run.id != identified(workflow, name)]
 
 
-def _announce(batch: BatchJournal, others: list[str], read: CheckedRows, *, is_new: bool) -> None:
+def _announce(batch: BatchJournal, others: list[str], rows: CheckedRows, *, is_new: bool) -> None:
     """Tell which batch it is, and the one that it continues or not."""
     again = "" if is_new else "; rows that are done are not run again (--again)"
-    left_out = f", {len(read.left_out)} left out" if read.left_out else ""
-    say(f"batch {batch.id}: {counted(read.count, 'row')}{left_out}{again}")
+    left_out = f", {len(rows.left_out)} left out" if rows.left_out else ""
+    say(f"batch {batch.id}: {counted(rows.count, 'row')}{left_out}{again}")
     if is_new and others:
         say(f"the workflow, its files or its options differ from those of {others[0]}: all rows are run")

@@ -120,31 +120,31 @@ def read_rows(file: RowsFile, workflow: PlannedRows) -> CheckedRows:
     """
     findings = RowFindings(skips=file.skips)
     rows = CheckedRows()
-    opened: RowSource | None = None
+    source: RowSource | None = None
     try:
-        opened = open_rows(file.path, file.format)
-        _read(opened, RowCheck(workflow, findings, file.ignored), findings, rows)
+        source = open_rows(file.path, file.format)
+        _read(source, RowCheck(workflow, findings, file.ignored), findings, rows)
         rows.left_out, rows.reported = list(findings.left_out.values()), findings.of_rows
         if not rows.count and rows.left_out and not findings.count:
             findings.add_all(rows.reported, len(rows.left_out))
         if not rows.count and not findings.count:
-            findings.add(Finding(NO_ROWS, "there are no rows", TextLines(opened).where(1)))
-        findings.require_none(opened.name)
+            findings.add(Finding(NO_ROWS, "there are no rows", TextLines(source).where(1)))
+        findings.require_none(source.name)
         rows.settle()
     except BaseException:
         rows.close()
         raise
     finally:
-        if opened is not None and file.path != STDIN:
-            opened.stream.close()
+        if source is not None and file.path != STDIN:
+            source.stream.close()
     return rows
 
 
-def _read(opened: RowSource, check: RowCheck, findings: RowFindings, rows: CheckedRows) -> None:
+def _read(source: RowSource, check: RowCheck, findings: RowFindings, rows: CheckedRows) -> None:
     """Read and check all rows; a fault that makes the rest unreadable is the last finding."""
-    lines = TextLines(opened)
+    lines = TextLines(source)
     try:
-        for row in _given_rows(opened, lines, check, findings):
+        for row in _given_rows(source, lines, check, findings):
             if row.number > MAX_ROWS:
                 raise lines.too_many()
             checked = check.checked(row)
@@ -157,11 +157,11 @@ def _read(opened: RowSource, check: RowCheck, findings: RowFindings, rows: Check
             findings.add(finding)
 
 
-def _given_rows(opened: RowSource, lines: TextLines, check: RowCheck, findings: RowFindings) -> Iterator[GivenRow]:
-    if opened.format == "jsonl":
+def _given_rows(source: RowSource, lines: TextLines, check: RowCheck, findings: RowFindings) -> Iterator[GivenRow]:
+    if source.format == "jsonl":
         yield from JsonLineRows(lines, findings)
         return
-    rows = CsvRows(lines, findings, "\t" if opened.format == "tsv" else ",")
+    rows = CsvRows(lines, findings, "\t" if source.format == "tsv" else ",")
     if rows.columns:
         check.require_columns(rows.columns, rows.place_of_column, lines.where(1))
         if findings.skips and findings.count:  # no row could be used

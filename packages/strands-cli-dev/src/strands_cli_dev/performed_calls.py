@@ -33,11 +33,11 @@ def check_concurrent(plugin: Any, settings: PluginSettings, prepare: Prepare, sc
     """
     calls = [*scenes] * max(2, AT_ONCE // max(1, len(scenes)))
 
-    async def play(loaded: LoadedPlugin, folder: Path) -> list[list[CallOutcome]]:
-        before = [await loaded.call(_call(scene), "before", folder) for scene in scenes]
-        together = [loaded.call(_call(scene), f"use-{number}", folder) for number, scene in enumerate(calls)]
+    async def play(plugin: LoadedPlugin, folder: Path) -> list[list[CallOutcome]]:
+        before = [await plugin.call(_call(scene), "before", folder) for scene in scenes]
+        together = [plugin.call(_call(scene), f"use-{number}", folder) for number, scene in enumerate(calls)]
         outcomes = list(await asyncio.gather(*together))
-        return [before, outcomes, [await loaded.call(_call(scene), "after", folder) for scene in scenes]]
+        return [before, outcomes, [await plugin.call(_call(scene), "after", folder) for scene in scenes]]
 
     before, outcomes, after = _played(plugin, settings, prepare, play) if scenes else ([], [], [])
     for number, (scene, outcome) in enumerate(zip(calls, outcomes, strict=True)):
@@ -73,9 +73,9 @@ def cancelled(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: S
     """Cancel the call of each tool's first scene and make it again."""
     for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
 
-        async def play(loaded: LoadedPlugin, folder: Path, scene: Scene = scene) -> tuple[bool, CallOutcome]:
-            ended = await loaded.cancel(_call(scene), "use-1", folder)
-            return ended, await loaded.call(_call(scene), "use-2", folder) if ended else CallOutcome()
+        async def play(plugin: LoadedPlugin, folder: Path, scene: Scene = scene) -> tuple[bool, CallOutcome]:
+            ended = await plugin.cancel(_call(scene), "use-1", folder)
+            return ended, await plugin.call(_call(scene), "use-2", folder) if ended else CallOutcome()
 
         ended, again = _played(plugin, settings, prepare, play)
         if not ended:
@@ -90,12 +90,12 @@ def cancelled(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: S
 def refusals(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
     """Call each tool with inputs that its schema refuses."""
 
-    async def play(loaded: LoadedPlugin, folder: Path) -> list[tuple[str, CallOutcome]]:
+    async def play(plugin: LoadedPlugin, folder: Path) -> list[tuple[str, CallOutcome]]:
         refused_calls = []
         for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
-            bad = list(bad_inputs(loaded.tools[scene.tool], scene.example.input))[:MAX_BAD_INPUTS]
+            bad = list(bad_inputs(plugin.tools[scene.tool], scene.example.input))[:MAX_BAD_INPUTS]
             refused_calls += [(f"{scene.tool} {kind}", (scene.tool, value)) for kind, value in bad]
-        return [(title, await loaded.call(call, "use-1", folder)) for title, call in refused_calls]
+        return [(title, await plugin.call(call, "use-1", folder)) for title, call in refused_calls]
 
     for title, outcome in _played(plugin, settings, prepare, play):
         if outcome.raised is not None:

@@ -116,34 +116,34 @@ async def _rehearse(target: Any, settings: PluginSettings, examples_of: Examples
     before = set(threading.enumerate())
     try:
         with watched():
-            loaded = await load_plugin(target, config=settings.config, secrets=settings.secrets)
+            plugin = await load_plugin(target, config=settings.config, secrets=settings.secrets)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - foreign code may raise anything while it is loaded
         return Rehearsal(problem=f"{type(error).__name__}: {error}")
     scenes = []
-    for name, examples in examples_of(loaded.tools).items():
-        tool = loaded.tools.get(name)
+    for name, examples in examples_of(plugin.tools).items():
+        tool = plugin.tools.get(name)
         if tool is None or any(check_schema(tool)):
             continue
         fitting = [example for example in examples if not input_problem(tool, example.input)]
-        scenes += [await _perform(loaded, name, example, prepare) for example in fitting]
-    closing = await loaded.close()
-    return Rehearsal(loaded.tools, None, tuple(scenes), tuple(_left(before)), tuple(closing))
+        scenes += [await _perform(plugin, name, example, prepare) for example in fitting]
+    closing = await plugin.close()
+    return Rehearsal(plugin.tools, None, tuple(scenes), tuple(_left(before)), tuple(closing))
 
 
-async def _perform(loaded: LoadedPlugin, name: str, example: Example, prepare: Prepare) -> Scene:
+async def _perform(plugin: LoadedPlugin, name: str, example: Example, prepare: Prepare) -> Scene:
     call = (name, dict(example.input))
     with workspace(prepare) as folder, watched() as traced:
         earlier = _listing(folder)
-        first = await loaded.call(call, "use-1", folder)
+        first = await plugin.call(call, "use-1", folder)
         written = tuple(sorted(_differing(earlier, _listing(folder))))
     second = first
     if not first.late:
         with workspace(prepare) as folder, watched():
-            second = await loaded.call(call, "use-2", folder)
+            second = await plugin.call(call, "use-2", folder)
     traces = Traces(traced.printed, traced.changed, written)
-    return Scene(name, example, first, second, traces, loaded.tools[name].timeout_s)
+    return Scene(name, example, first, second, traces, plugin.tools[name].timeout_s)
 
 
 @contextlib.contextmanager

@@ -46,8 +46,8 @@ async def run_test(atomic: Atomic, number: int, request: RunRequest, *, live: bo
         request, values={**request.values, **test.vars}, provider=request.provider if live else "replay"
     )
     try:
-        planned = plan_atomic(atomic, test.input, request, None if live else test)
-        response = (await run(planned, request, RefusingHuman(), lambda _event: None)).response
+        plan = plan_atomic(atomic, test.input, request, None if live else test)
+        response = (await run(plan, request, RefusingHuman(), lambda _event: None)).response
     except StrandsCliError as error:
         return outcome(*verdict_of_test(atomic, test, error), time.monotonic() - started)
     return outcome(*verdict_of_test(atomic, test, response), time.monotonic() - started, response)

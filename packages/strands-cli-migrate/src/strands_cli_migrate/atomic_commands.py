@@ -186,9 +186,9 @@ def run(
     return run_in_terminal(plan, chosen, flags, _structured)
 
 
-def _structured(planned: Plan, result: RunResult) -> dict[str, Any]:
+def _structured(plan: Plan, result: RunResult) -> dict[str, Any]:
     """Return the answer as JSON, where the agent has a schema for it."""
-    is_json = any(agent.output_schema is not None for agent in planned.agents.values())
+    is_json = any(agent.output_schema is not None for agent in plan.agents.values())
     return {"output": json.loads(result.response) if is_json else None}
 
 

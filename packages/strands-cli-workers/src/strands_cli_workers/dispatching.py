@@ -158,14 +158,14 @@ class Dispatcher:
             return self._refuse(ticket, journal, error)
 
     async def _work_on(
-        self, ticket: Ticket, journal: StoredJournal, planned: Plan, request: RunRequest
+        self, ticket: Ticket, journal: StoredJournal, plan: Plan, request: RunRequest
     ) -> RunResult | BaseException:
         """Work on a run to its end, and return its result or its exception; its journal has how it ended."""
         run_id = ticket.run_id
         waited_s = max(0.0, time.time() - (journal.get("started_at") or 0.0))
-        text, facts = f"works on {run_id}: {planned.spec.name}", {"age_s": round(waited_s, 3)}
+        text, facts = f"works on {run_id}: {plan.spec.name}", {"age_s": round(waited_s, 3)}
         self._work.report(WorkerEvent("dispatched", text, run_id, facts))
-        task = self._running[run_id] = asyncio.ensure_future(self._run(planned, request, journal))
+        task = self._running[run_id] = asyncio.ensure_future(self._run(plan, request, journal))
         try:
             return await task
         except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - its journal has how it ended
@@ -175,11 +175,11 @@ class Dispatcher:
             with contextlib.suppress(OSError):
                 request.beside.rmdir()  # only if it is empty
 
-    async def _run(self, planned: Plan, request: RunRequest, journal: StoredJournal) -> RunResult:
+    async def _run(self, plan: Plan, request: RunRequest, journal: StoredJournal) -> RunResult:
         def warn(text: str) -> None:
             self._work.report(WorkerEvent("warning", f"{journal.run_id}: {text}", journal.run_id))
 
-        return await self._work.takeover.resume(planned, request, journal, self._work.measures.take, warn)
+        return await self._work.takeover.resume(plan, request, journal, self._work.measures.take, warn)
 
     async def _ended(self, ticket: Ticket, end: RunResult | BaseException, began: float) -> Ticket | None:
         """Report how a dispatch has ended, and return the ticket with which the run waits again."""

@@ -20,14 +20,14 @@ SCHEDULED: RunStatus = "scheduled"
 _NOT_ENDED: dict[str, Any] = {"reason": None, "ended_at": None}
 
 
-def submittable(planned: Plan, request: RunRequest) -> Handover:
+def submittable(plan: Plan, request: RunRequest) -> Handover:
     """Return a run for workers; `Handover.of` does without a plan.
 
     Raises:
         StrandsCliError: It cannot run anywhere.
         UsageError: Its artifacts would go to a place that only this machine has.
     """
-    return Handover(planned, request, OWNER)
+    return Handover(plan, request, OWNER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,16 +59,16 @@ class located:  # noqa: N801 - used like a function; a class costs a third of a 
             directory.close()
 
 
-def _direct(root: Directory, parts: tuple[str, ...], opened: list[Directory]) -> OpenLocation | None:
+def _direct(root: Directory, parts: tuple[str, ...], directories: list[Directory]) -> OpenLocation | None:
     """Locate in one step, or return None when the walk has to look."""
     parent = root.enter_all(parts[:-1]) if parts and parts[-1] != ".." else None
     if parent is None:
         return None
-    opened.append(parent)
+    directories.append(parent)
     return None if _link_target(parent, parts[-1]) is not None else OpenLocation(parent, parts[-1], parts)
 
 
-def _walked(root: Directory, parts: tuple[str, ...], opened: list[Directory]) -> OpenLocation:
+def _walked(root: Directory, parts: tuple[str, ...], directories: list[Directory]) -> OpenLocation:
     trail: list[tuple[str, Directory]] = [("", root)]
     pending = list(reversed(parts))
     links = components = 0
@@ -94,7 +94,7 @@ def _walked(root: Directory, parts: tuple[str, ...], opened: list[Directory]) ->
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             pending.extend(_target_parts(step))
             continue
-        opened.append(step)
+        directories.append(step)
         trail.append((part, step))
     return OpenLocation(trail[-1][1], "", _names(trail))
 

@@ -41,12 +41,12 @@ _HELD_TO: ContextVar[str] = ContextVar("held_to", default="")
 
 
 @contextmanager
-def held_to(written: str) -> Iterator[None]:
+def held_to(text: str) -> Iterator[None]:
     """Let transports made in the context connect only to places that fit an address, which others wrote.
 
     A name that looks public must lead to public places; an address that does not was asked about. Empty for any place.
     """
-    token = _HELD_TO.set(written)
+    token = _HELD_TO.set(text)
     try:
         yield
     finally:

@@ -247,10 +247,10 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
         ) from error
 
 
-def _require_admitted(written: str) -> None:
+def _require_admitted(text: str) -> None:
     """Check the place of a client whose connections are not ours: only as it is now, since it looks it up again."""
     try:
-        require_admitted_now(written)
+        require_admitted_now(text)
     except UnopenedPlace as error:
         raise Denied(str(error), fix=NAME_IT) from error
 

@@ -102,14 +102,14 @@ def proven(tool: AdoptedTool, now: Mapping[str, Any]) -> tuple[dict[str, Any], l
     return definition, ignored
 
 
-def _joined(stated: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    definition, ignored = dict(stated), []
+def _joined(statement: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    definition, ignored = dict(statement), []
     for name in ("description", "input_schema", "output_schema"):
         if (value := now.get(name)) is not None:
-            ignored += [name] if stated.get(name) not in (value, None) else []
+            ignored += [name] if statement.get(name) not in (value, None) else []
             definition[name] = value
     for section in _CLAIMS:
-        stated_words, words_now = stated.get(section, {}), now.get(section, {})
+        stated_words, words_now = statement.get(section, {}), now.get(section, {})
         definition[section] = {
             **words_now,
             **{word: stated_words[word] for word in stated_words if _is_stricter(word, stated_words[word])},

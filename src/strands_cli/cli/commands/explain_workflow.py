@@ -74,46 +74,46 @@ def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
     print_result("\n".join(map(one_line, lines)))
 
 
-def _document(planned: Plan, sections: dict[str, list[str]]) -> dict[str, Any]:
+def _document(plan: Plan, sections: dict[str, list[str]]) -> dict[str, Any]:
     from strands_cli.planning.data_flow.planned_authority import authority_of
 
     return {
-        "workflow": planned.spec.name,
-        "file": planned.file,
-        "pattern": planned.spec.pattern.type,
+        "workflow": plan.spec.name,
+        "file": plan.file,
+        "pattern": plan.spec.pattern.type,
         "sections": [{"title": title, "sentences": sentences} for title, sentences in sections.items()],
-        "authority": authority_of(planned).as_dict(),
-        "findings": [finding.as_dict() for finding in planned.findings],
+        "authority": authority_of(plan).as_dict(),
+        "findings": [finding.as_dict() for finding in plan.findings],
     }
 
 
-def sections_of(planned: Plan) -> dict[str, list[str]]:
+def sections_of(plan: Plan) -> dict[str, list[str]]:
     """Return the sentences about a plan by the title of their section."""
     from strands_cli.planning.authority_sentences import authority_sections
     from strands_cli.planning.data_flow.planned_authority import authority_of
 
-    authority = authority_of(planned)
+    authority = authority_of(plan)
     sections = {
-        "What it is for": _purpose(planned),
-        "Who works": _workers(planned),
-        "What happens": _events(planned),
-        "Where a person is asked": list(dict.fromkeys(_questions(planned))) or ["Nowhere."],
-        "What limits it": _limits(planned),
-        "What it writes": _writes(planned, authority),
-        **authority_sections(authority, is_complete=planned.is_complete),
-        "What to look at first": [_problem(finding) for finding in planned.findings],
+        "What it is for": _purpose(plan),
+        "Who works": _workers(plan),
+        "What happens": _events(plan),
+        "Where a person is asked": list(dict.fromkeys(_questions(plan))) or ["Nowhere."],
+        "What limits it": _limits(plan),
+        "What it writes": _writes(plan, authority),
+        **authority_sections(authority, is_complete=plan.is_complete),
+        "What to look at first": [_problem(finding) for finding in plan.findings],
     }
     return {title: list(sentences) for title, sentences in sections.items() if sentences}
 
 
-def _purpose(planned: Plan) -> list[str]:
-    about = about_document(planned.spec)
+def _purpose(plan: Plan) -> list[str]:
+    about = about_document(plan.spec)
     text = " ".join(filter(None, (about["title"] and f"{about['title']}.", about["description"])))
     sentences = [" ".join(text.split()) or "The workflow has no description."]
-    fixed = planned.spec.inputs.values
-    for name, declared in planned.spec.inputs.declared().items():
-        is_needed = name in planned.spec.inputs.required and name not in fixed
-        usual = planned.inputs.get(name)
+    fixed = plan.spec.inputs.values
+    for name, declared in plan.spec.inputs.declared().items():
+        is_needed = name in plan.spec.inputs.required and name not in fixed
+        usual = plan.inputs.get(name)
         default = f"default {_short(usual)}" if usual is not None else "optional"
         how = "required" if is_needed else default
         meaning = f": {declared.description}" if declared.description else ""
@@ -121,13 +121,13 @@ def _purpose(planned: Plan) -> list[str]:
     return sentences
 
 
-def _workers(planned: Plan) -> list[str]:
+def _workers(plan: Plan) -> list[str]:
     sentences: list[str] = []
-    for agent in planned.agents.values():
+    for agent in plan.agents.values():
         sentences += [f"The agent {agent.id} {_model(agent)}.", *(f"  {text}" for text in _agent_tools(agent))]
         if agent.keeps_conversation:
             sentences.append("  It remembers its earlier steps of the run.")
-    if tools := step_tools(planned):
+    if tools := step_tools(plan):
         sentences += ["Steps call these tools themselves:", *(f"  {text}" for tool in tools for text in _tool(tool))]
     return sentences
 
@@ -162,21 +162,21 @@ def _tool(tool: PlannedTool) -> Iterator[str]:
     yield from (f"  {text}" for part in parts_of(tool) for text in _tool(part))
 
 
-def _events(planned: Plan) -> list[str]:
+def _events(plan: Plan) -> list[str]:
     before: dict[str, list[str]] = {}
-    for first, then, label in planned.spec.pattern.edges():
+    for first, then, label in plan.spec.pattern.edges():
         condition = f" ({_LABELS.get(label) or f'if {_short(label)}'})" if label else ""
         before.setdefault(then, []).append(f"{first}{condition}")
-    word = " or " if planned.spec.pattern.joins_any else " and "
-    start = planned.steps[0].key if planned.steps else None
+    word = " or " if plan.spec.pattern.joins_any else " and "
+    start = plan.steps[0].key if plan.steps else None
     waits = {
         key: f"{'first, and again ' if key == start else ''}after {word.join(keys)}, " for key, keys in before.items()
     }
-    pattern = planned.spec.pattern
+    pattern = plan.spec.pattern
     return [
         f"{pattern.type}: {pattern.purpose}",
         *pattern.limits(),
-        *(_event(step, waits.get(step.key, "")) for step in planned.steps),
+        *(_event(step, waits.get(step.key, "")) for step in plan.steps),
     ]
 
 
@@ -190,17 +190,17 @@ def _event(step: PlannedStep, waits: str) -> str:
     return f"{step.key}: {waits}{acts[step.kind]}{about}"
 
 
-def _questions(planned: Plan) -> Iterator[str]:
+def _questions(plan: Plan) -> Iterator[str]:
     from strands_cli.planning.plan_values import with_parts
     from strands_cli.policy.decision import is_managed
     from strands_cli.workflow.steps import GateStep
 
-    for placed in planned.spec.pattern.placed:
+    for placed in plan.spec.pattern.placed:
         if isinstance(step := placed.step, GateStep):
             late = f" after {step.timeout_seconds:g} s" if step.timeout_seconds is not None else ""
             default = f"; without an answer{late} it is {_short(step.default)}" if step.default is not None else ""
             yield f"At {placed.key}: {_short(step.prompt)}{default}"
-    for tool in with_parts(planned.called()):
+    for tool in with_parts(plan.called()):
         if tool.decision.effect == "ask":
             allow = f"To allow it in advance: --allow {shlex.quote(tool.own_name)}"
             how = "Only a person at a terminal can allow it" if is_managed(tool.decision) else allow
@@ -210,15 +210,15 @@ def _questions(planned: Plan) -> Iterator[str]:
             yield f"Before some calls of {tool.name}, depending on their arguments."
 
 
-def _limits(planned: Plan) -> list[str]:
-    runtime = planned.spec.runtime
-    sentences = [f"The run: {', '.join([bound_words(planned.bounds), *_listed(runtime.budgets, _BUDGETS, 3)])}."]
-    for agent in planned.agents.values():
+def _limits(plan: Plan) -> list[str]:
+    runtime = plan.spec.runtime
+    sentences = [f"The run: {', '.join([bound_words(plan.bounds), *_listed(runtime.budgets, _BUDGETS, 3)])}."]
+    for agent in plan.agents.values():
         if agent.limits is not None and (words := _listed(agent.limits, _LIMITS)):
             sentences.append(f"One step of {agent.id}: at most {', '.join(words)}.")
         if agent.budgets is not None and (words := _listed(agent.budgets, _BUDGETS)):
             sentences.append(f"All steps of {agent.id}: {', '.join(words)}.")
-    if planned.agents:
+    if plan.agents:
         sentences.append(f"A model call that fails is {_times(runtime.failure_policy.retries)}.")
     return sentences
 
@@ -232,11 +232,11 @@ def _times(number: int) -> str:
     return {0: "not tried again", 1: "tried again once"}.get(number, f"tried again up to {number} times")
 
 
-def _writes(planned: Plan, authority: Authority) -> list[str]:
-    paths = [artifact.path for artifact in planned.spec.outputs.artifacts]
-    replaced = ", in place of files of these names" if planned.spec.outputs.overwrite else ""
+def _writes(plan: Plan, authority: Authority) -> list[str]:
+    paths = [artifact.path for artifact in plan.spec.outputs.artifacts]
+    replaced = ", in place of files of these names" if plan.spec.outputs.overwrite else ""
     sentences = [f"At its end: {', '.join(paths)}, in the directory of --out{replaced}."] if paths else []
-    notes = planned.spec.context_policy.notes
+    notes = plan.spec.context_policy.notes
     sentences += [f"Notes of the agents: {notes.file}"] if notes is not None else []
     for name, is_known in authority.writers:
         unknown = f"The tool {name} does not declare whether it writes files."

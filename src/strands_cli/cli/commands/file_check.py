@@ -202,19 +202,19 @@ def _check(name: str) -> FileReport:
     from strands_cli.planning.name_checks import check_names
 
     try:
-        loaded = check_names(app.load(name))
+        workflow = check_names(app.load(name))
     except StrandsCliError as error:
         return FileReport(name, error.findings, error.exit_code)
-    if has_errors(loaded.findings):
-        return FileReport(name, loaded.findings, ExitCode.INVALID)
-    return FileReport(name, loaded.findings, ExitCode.OK, _uses_of(loaded))
+    if has_errors(workflow.findings):
+        return FileReport(name, workflow.findings, ExitCode.INVALID)
+    return FileReport(name, workflow.findings, ExitCode.OK, _uses_of(workflow))
 
 
-def _uses_of(loaded: LoadedWorkflow) -> tuple[Use, ...]:
+def _uses_of(workflow: LoadedWorkflow) -> tuple[Use, ...]:
     """Return the uses of this machine by a valid workflow, as `plan` shows them, but for decisions of hook plugins."""
     from strands_cli.planning.data_flow.authority import may_use
 
-    if loaded.spec is None or not may_use(loaded.spec):
+    if workflow.spec is None or not may_use(workflow.spec):
         return ()
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.config import read_settings
@@ -225,14 +225,14 @@ def _uses_of(loaded: LoadedWorkflow) -> tuple[Use, ...]:
     from strands_cli.user_files.policy_files import read_policies
     from strands_cli.yaml_files.document_reader import folder_of
 
-    folder = loaded.snapshot.folder or folder_of(loaded.document)
+    folder = workflow.snapshot.folder or folder_of(workflow.document)
     # Installed distributions matter to a workflow with tools.
-    installed = discover_catalog(None if _may_have_tools(loaded.spec) else (), project=folder)
+    installed = discover_catalog(None if _may_have_tools(workflow.spec) else (), project=folder)
     machine = without_policy(installed, read_settings())
     with contextlib.suppress(Denied):  # a mistake in a policy file is none of the workflow
         machine = dataclasses.replace(machine, policy=read_policies(machine.settings, folder))
     request = RunRequest(as_written=True)  # nothing is used because of a text, so that no template is rendered
-    return authority_of(build_plan(loaded, machine, request)).uses
+    return authority_of(build_plan(workflow, machine, request)).uses
 
 
 def _may_have_tools(spec: WorkflowSpec) -> bool:

@@ -140,7 +140,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     return values
 
 
-def ask_for_missing(loaded: LoadedWorkflow, request: RunRequest) -> RunRequest:
+def ask_for_missing(workflow: LoadedWorkflow, request: RunRequest) -> RunRequest:
     """Ask on the terminal for every required input without a value, until each answer has its type.
 
     Raises:
@@ -148,10 +148,10 @@ def ask_for_missing(loaded: LoadedWorkflow, request: RunRequest) -> RunRequest:
     """
     from strands_cli.planning.row_planner import resolve_inputs
 
-    if loaded.spec is None:
+    if workflow.spec is None:
         return request
-    inputs = loaded.spec.inputs
-    resolved, _ = resolve_inputs(inputs, request.variables, request.values, loaded.document)
+    inputs = workflow.spec.inputs
+    resolved, _ = resolve_inputs(inputs, request.variables, request.values, workflow.document)
     missing = {name: spec for name, spec in inputs.required.items() if name not in resolved}
     if not missing:
         return request

@@ -89,7 +89,7 @@ def run_tool(
         typer.Argument(metavar="NAME", help="The tool: short name or reference.", autocompletion=completions.tools),
     ],
     typed: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
-    declared: ToolDeclaration,
+    declaration: ToolDeclaration,
     chosen: Chosen,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     _watch: WATCH = False,
@@ -101,7 +101,7 @@ def run_tool(
     if name.endswith((".yaml", ".yml")):
         raise UsageError(f"{name} is a file, not a tool", fix=f"strands run {shlex.quote(name)}")
     try:
-        result = call(name, typed, chosen.request(), declared)
+        result = call(name, typed, chosen.request(), declaration)
     except StrandsCliError as error:
         if as_json:
             print_json(failure_document(error))
@@ -117,51 +117,49 @@ def run_tool(
     return ExitCode.RUN_FAILED if failed else ExitCode.OK
 
 
-def call(name: str, typed: str, request: RunRequest, declared: ToolDeclaration | None = None) -> Mapping[str, Any]:
+def call(name: str, typed: str, request: RunRequest, declaration: ToolDeclaration | None = None) -> Mapping[str, Any]:
     """Make the call with stdin and stdout reserved from the tool.
 
     Raises:
         StrandsCliError: There is no such tool, it cannot be called here, or the input does not fit it.
     """
     arguments = read_arguments(sys.stdin.read() if typed == "-" else typed)
-    if declared is not None and not declared.is_empty():
-        return _call_declared(name, arguments, request, declared)
+    if declaration is not None and not declaration.is_empty():
+        return _call_declared(name, arguments, request, declaration)
     from strands_cli import app
     from strands_cli.cli.foreign_output import run_to_end
     from strands_cli.planning.machine.installation import read_installation
 
     installation = read_installation(request, Path.cwd())
     say_findings(installation.warnings())
-    planned = app.plan_tool(name, installation, locked=request.locked)
-    say_findings(planned.record.deprecations)
+    tool = app.plan_tool(name, installation, locked=request.locked)
+    say_findings(tool.record.deprecations)
     is_locked = installation.policy.lock_required_by(is_asked=request.locked) is not None
     progress = Progress()
     with typed_call() as person:
-        result = run_to_end(
-            lambda: app.run_tool(planned, arguments, installation, person, progress, is_locked=is_locked)
-        )
-    _require_fit(result, progress, f"strands tools show {shlex.quote(name)}", arguments, planned.record.input_schema)
+        result = run_to_end(lambda: app.run_tool(tool, arguments, installation, person, progress, is_locked=is_locked))
+    _require_fit(result, progress, f"strands tools show {shlex.quote(name)}", arguments, tool.record.input_schema)
     return result
 
 
 def _call_declared(
-    name: str, arguments: Mapping[str, Any], request: RunRequest, declared: ToolDeclaration
+    name: str, arguments: Mapping[str, Any], request: RunRequest, declaration: ToolDeclaration
 ) -> Mapping[str, Any]:
     """Make the call with settings, or with the declaration in a file."""
-    settings = read_arguments(declared.config, "--config") if declared.config is not None else None
+    settings = read_arguments(declaration.config, "--config") if declaration.config is not None else None
     from strands_cli import app
     from strands_cli.cli.commands.running.trust_command import require_trust_in
     from strands_cli.cli.foreign_output import run_to_end
     from strands_cli.planning.single_call import call_workflow
 
-    if declared.declared_in is not None:
-        require_trust_in(declared.declared_in)
-    planned = app.plan(call_workflow(name, settings, declared.declared_in), request)
+    if declaration.declared_in is not None:
+        require_trust_in(declaration.declared_in)
+    planned = app.plan(call_workflow(name, settings, declaration.declared_in), request)
     # The input of the planned step is empty, see `call_workflow`; the typed one is checked by the call.
     findings = [
         finding for finding in planned.findings if not (finding.where and finding.where.pointer.startswith(_STEP_INPUT))
     ]
-    planned = replace(planned, findings=tuple(_in_file(finding, declared.declared_in) for finding in findings))
+    planned = replace(planned, findings=tuple(_in_file(finding, declaration.declared_in) for finding in findings))
     if not has_errors(planned.findings):  # with errors, all of them are part of the error
         say_findings(planned.findings)
     from strands_cli.agents.execution import call_declared
@@ -169,7 +167,7 @@ def _call_declared(
     progress = Progress()
     with typed_call() as person:
         result = run_to_end(lambda: call_declared(planned, arguments, person, progress))
-    file = declared.declared_in
+    file = declaration.declared_in
     shows = f"tools list --json --mcp {shlex.quote(file)}" if file is not None else f"tools show {shlex.quote(name)}"
     _require_fit(result, progress, f"strands {shows}", arguments, planned.call_tools[name].record.input_schema)
     return result

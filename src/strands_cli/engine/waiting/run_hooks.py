@@ -71,7 +71,7 @@ async def call_in_time(hooks: Hooks, hook: str, call: Callable[[], None], second
 
 @contextlib.asynccontextmanager
 async def observed_run(
-    planned: Plan, journal: StoredJournal, redactor: Redactor, *, is_continued: bool
+    plan: Plan, journal: StoredJournal, redactor: Redactor, *, is_continued: bool
 ) -> AsyncIterator[None]:
     """Notify the plugins that a run begins or continues, and of its status when this process stops to work on it.
 
@@ -80,14 +80,14 @@ async def observed_run(
     Args:
         is_continued: Whether an earlier process has worked on the run.
     """
-    hooks = planned.hooks
+    hooks = plan.hooks
     if hooks is None or journal.get("status") == "completed":
         yield
         return
-    context = HookContext(planned.file, tuple(planned.rules), run=journal.run_id)
+    context = HookContext(plan.file, tuple(plan.rules), run=journal.run_id)
     began, error = time.monotonic(), None
     if hooks.implementers(STARTED):
-        started = RunStarted(journal.run_id, planned.spec.name, str(journal.place), continued=is_continued)
+        started = RunStarted(journal.run_id, plan.spec.name, str(journal.place), continued=is_continued)
         await call_in_time(hooks, STARTED, lambda: hooks.run_started(started, context))
     try:
         yield
@@ -96,23 +96,21 @@ async def observed_run(
         raise
     finally:
         if hooks.implementers(ENDED):
-            ended = _ended(planned, hooks, journal, redactor, error, time.monotonic() - began)
+            ended = _ended(plan, hooks, journal, redactor, error, time.monotonic() - began)
             await call_in_time(hooks, ENDED, lambda: hooks.run_ended(ended, context))
 
 
-async def tell_of_questions(
-    planned: Plan, journal: StoredJournal, redactor: Redactor, seconds: float = SECONDS
-) -> None:
+async def tell_of_questions(plan: Plan, journal: StoredJournal, redactor: Redactor, seconds: float = SECONDS) -> None:
     """Tell the plugins the open questions of a run; a failing or slow one is a warning, and changes nothing.
 
     Args:
         seconds: How long all of them may take together.
     """
-    hooks = planned.hooks
+    hooks = plan.hooks
     if hooks is None or not hooks.implementers(QUESTIONS):
         return
     questions = waiting_questions(journal, redactor.text)
-    context = HookContext(planned.file, tuple(planned.rules), run=journal.run_id)
+    context = HookContext(plan.file, tuple(plan.rules), run=journal.run_id)
     await call_in_time(hooks, QUESTIONS, lambda: hooks.question_waiting(questions, context), seconds)
 
 
@@ -157,14 +155,14 @@ def _next_steps(run: StoredRun) -> list[list[str]]:
 
 
 def _ended(
-    planned: Plan, hooks: Hooks, journal: StoredJournal, redactor: Redactor, error: BaseException | None, seconds: float
+    plan: Plan, hooks: Hooks, journal: StoredJournal, redactor: Redactor, error: BaseException | None, seconds: float
 ) -> RunEnded:
     """Return how a run ended for this process: by its error, and as far as the journal can be read."""
     text = None if error is None else _text(error, redactor)
     try:
         stored = ended_run(journal, redactor.text)
     except StrandsCliError:  # a lost store: the facts known to this process are still reported
-        stored = RunEnded(journal.run_id, planned.spec.name, "running", str(journal.place))
+        stored = RunEnded(journal.run_id, plan.spec.name, "running", str(journal.place))
     status = _status(stored.status, error)
     return dataclasses.replace(stored, status=status, error=text, seconds=seconds, watched=hooks.watched)
 
@@ -187,13 +185,13 @@ def _text(error: BaseException, redactor: Redactor) -> str:
 
 
 async def explain_stop(
-    error: StrandsCliError, planned: Plan, journal: StoredJournal, redactor: Redactor, retry: Sequence[str] = ()
+    error: StrandsCliError, plan: Plan, journal: StoredJournal, redactor: Redactor, retry: Sequence[str] = ()
 ) -> None:
     """Add to the error of a run with denied calls how it continues; tell the plugins about questions that wait."""
     if isinstance(error, CallDenied):
         error.fix = way_after_denial(journal, retry)
     elif isinstance(error, WaitingForPerson):
-        await tell_of_questions(planned, journal, redactor)
+        await tell_of_questions(plan, journal, redactor)
 
 
 def way_after_denial(journal: StoredJournal, retry: Sequence[str] = ()) -> str:

@@ -84,15 +84,15 @@ def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str
             yield Finding(GRPC_PORT, message, document.where("/telemetry/otel/endpoint"), fix, "warning")
 
 
-def _meant_for_grpc(written: str | None, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _meant_for_grpc(text: str | None, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the variables of the environment with gRPC, and the remedy; the file's address is checked with the file."""
     name, address = next(((variable, environ[variable]) for variable in _ENDPOINTS if environ.get(variable)), ("", ""))
     http_address = address_for_http(address)
-    if written is None and http_address:
+    if text is None and http_address:
         yield f"traces are sent by OTLP over HTTP, and {name} has port 4317, that of gRPC", f"set {name}={http_address}"
         return
     protocol = next((variable for variable in _PROTOCOLS if environ.get(variable)), "")
-    has_usual_port = re.search(r":431[78](?!\d)", written or address) is not None
+    has_usual_port = re.search(r":431[78](?!\d)", text or address) is not None
     if environ.get(protocol, "").strip().lower() == "grpc" and not has_usual_port:
         fix = f"set {protocol}=http/protobuf, and write the collector's port for HTTP, usually 4318"
         yield f"traces are sent by OTLP over HTTP, and {protocol}=grpc asks for gRPC", fix

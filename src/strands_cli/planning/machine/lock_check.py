@@ -146,8 +146,8 @@ def python_path_of(plan: ResolvedWorkflow) -> tuple[str, ...]:
 
 def used_of(plan: ResolvedWorkflow, catalog: Catalog) -> PartsInUse:
     """Return the installed parts that a plan uses."""
-    used = used_by(with_parts(plan.called()), python_path_of(plan))
-    return used._replace(packages=packages_of(plan, catalog.scan))
+    parts = used_by(with_parts(plan.called()), python_path_of(plan))
+    return parts._replace(packages=packages_of(plan, catalog.scan))
 
 
 def distributions_of_parts(plans: Iterable[ResolvedWorkflow], scan: Scan) -> list[str]:
@@ -213,8 +213,8 @@ def compare_with_lock(
         findings_before: The other findings about the workflow.
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
-    used = used_of(workflow, catalog)
-    findings, locked = check_used(used, workflow.project, catalog, required_by, _spec_word(workflow))
+    parts = used_of(workflow, catalog)
+    findings, locked = check_used(parts, workflow.project, catalog, required_by, _spec_word(workflow))
     findings += _parts_unlike_the_lock(workflow, catalog.scan, required_by)
     if any(finding.code == UNKNOWN_TOOL for finding in findings_before):
         findings += _uninstalled(workflow.project, catalog, findings=findings)
@@ -224,15 +224,15 @@ def compare_with_lock(
         server_findings, pinned = check_servers(servers, workflow.project, _spec_word(workflow))
         findings += server_findings
     if required_by and not any(finding.code.startswith("lock-") for finding in findings):
-        locked |= _locked_workflow(workflow) | _locked_python(used)
+        locked |= _locked_workflow(workflow) | _locked_python(parts)
     return LockComparison(tuple(findings), locked, pinned)
 
 
-def _locked_python(used: PartsInUse) -> frozenset[str]:
+def _locked_python(parts: PartsInUse) -> frozenset[str]:
     """Return the custom Python for `plan.locked`, where a required lock has all of it."""
     from strands_cli.planning.data_flow.workflow_trust import LOCKED_PYTHON
 
-    return frozenset(f"{LOCKED_PYTHON}{ref.canonical}" for ref in used.custom)
+    return frozenset(f"{LOCKED_PYTHON}{ref.canonical}" for ref in parts.custom)
 
 
 def _locked_workflow(workflow: ResolvedWorkflow) -> frozenset[str]:
@@ -294,7 +294,7 @@ def require_locked(tool: PlannedTool, folder: Path, catalog: Catalog, required_b
 
 
 def check_used(
-    used: PartsInUse, folder: Path, catalog: Catalog, required_by: str | None = None, spec: str = ""
+    parts: PartsInUse, folder: Path, catalog: Catalog, required_by: str | None = None, spec: str = ""
 ) -> tuple[list[Finding], frozenset[str]]:
     """Return why these tools may not run by the lock of a folder, and the distributions and references it vouches for.
 
@@ -313,46 +313,48 @@ def check_used(
         return list(error.findings), frozenset()
     if lock is None:
         return ([_missing(folder, required_by, spec)] if required_by else []), frozenset()
-    return _compare_with_lock(lock, used, folder, catalog, spec)
+    return _compare_with_lock(lock, parts, folder, catalog, spec)
 
 
 def _compare_with_lock(
-    lock: Lock, used: PartsInUse, folder: Path, catalog: Catalog, spec: str
+    lock: Lock, parts: PartsInUse, folder: Path, catalog: Catalog, spec: str
 ) -> tuple[list[Finding], frozenset[str]]:
     from strands_cli.lock.package_documents import lock_distributions, lock_module
 
     # The files that state the requirements are locked too, so the names in the lock are still the right ones.
     required = {name: distribution.requires for name, distribution in lock.distributions.items()}
-    distributions = lock_distributions(used.records, catalog, required)
+    distributions = lock_distributions(parts.records, catalog, required)
     now: dict[str, LockedDistribution | LockedModule] = {
-        **with_packages(distributions, used.packages, catalog.scan, required, lock.distributions),
-        **{ref.canonical: lock_module(ref, folder, used.python_path) for ref in used.custom},
+        **with_packages(distributions, parts.packages, catalog.scan, required, lock.distributions),
+        **{ref.canonical: lock_module(ref, folder, parts.python_path) for ref in parts.custom},
     }
     locked: dict[str, object] = {**lock.distributions, **lock.modules}
     changed = {name: module for name, module in now.items() if locked.get(name) != module}
     differences = (
-        [change for name, module in changed.items() for change in _changes(lock, name, module, used)] if changed else []
+        [change for name, module in changed.items() for change in _changes(lock, name, module, parts)]
+        if changed
+        else []
     )
     vouched = now.keys() - {difference.owner for difference in differences}
     return [lock_finding(difference, folder, spec) for difference in differences], frozenset(vouched)
 
 
-def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: PartsInUse) -> list[Difference]:
+def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, parts: PartsInUse) -> list[Difference]:
     from strands_cli.lock.compare import compare_distribution, compare_module
     from strands_cli.lock.lock_reader import LockedModule  # only where something has changed
 
     if isinstance(now, LockedModule):
         return compare_module(lock.modules.get(name), now)
     distribution = lock.distributions.get(name)
-    return compare_distribution(distribution, now, whole=False) if distribution else [_unknown(name, used, lock)]
+    return compare_distribution(distribution, now, whole=False) if distribution else [_unknown(name, parts, lock)]
 
 
-def _unknown(name: str, used: PartsInUse, lock: Lock) -> Difference:
+def _unknown(name: str, parts: PartsInUse, lock: Lock) -> Difference:
     from strands_cli.lock.compare import Difference
 
-    if name in used.packages:
-        return unlisted_package(used.packages[name])
-    its = [record for record in used.records if record.distribution == name]
+    if name in parts.packages:
+        return unlisted_package(parts.packages[name])
+    its = [record for record in parts.records if record.distribution == name]
     tools = sorted({record.ref_name for record in its})
     message = f"the lock does not have {name} {its[0].version or ''}".rstrip() + f", which provides {', '.join(tools)}"
     others = sorted({owner for tool in tools for owner in lock.owners_of(tool)})
@@ -417,11 +419,11 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     packages: dict[str, tuple[PackagedFolder, ...]] = {}
     plans = tuple(plans)
     for plan in plans:
-        used = used_of(plan, catalog)
-        records += used.records
-        packages |= used.packages
-        for ref in used.custom:
-            modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))
+        parts = used_of(plan, catalog)
+        records += parts.records
+        packages |= parts.packages
+        for ref in parts.custom:
+            modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, parts.python_path))
     required = required_distributions({*(record.distribution for record in records), *packages}, catalog.scan)
     distributions = lock_distributions(records, catalog, required)
     distributions = with_packages(distributions, packages, catalog.scan, required)

@@ -279,10 +279,10 @@ def _allowed_words(spec: WorkflowSpec, document: Document) -> Iterator[tuple[str
         yield word, document.where(f"/security/guardrails/allow_tools/{index}")
 
 
-def _check_arguments(planned: Sequence[PlannedTool], places: Mapping[Rule, Where]) -> Iterator[Finding]:
+def _check_arguments(tools: Sequence[PlannedTool], places: Mapping[Rule, Where]) -> Iterator[Finding]:
     """Yield a warning for each argument in a rule of any level that none of the tools it names takes."""
     spoken_of: dict[Rule, list[tuple[str, ...] | None]] = {}
-    for tool in planned:
+    for tool in tools:
         for rule in tool.conditional:
             if rule.level in ("workflow", "command line"):
                 spoken_of.setdefault(rule, []).append(arguments_of(tool.record))
@@ -306,8 +306,8 @@ def _unmatched(word: str, names: set[str], where: Where) -> Finding:
     return Finding(UNMATCHED_RULE, f"no tool is called '{word}'", where, fix, "warning")
 
 
-def _speaks_of_none(rule: Rule, names: set[str], planned: Sequence[PlannedTool]) -> Finding:
-    own = [tool.own_name for tool in planned if rule.tools in tool.aliases()]
+def _speaks_of_none(rule: Rule, names: set[str], tools: Sequence[PlannedTool]) -> Finding:
+    own = [tool.own_name for tool in tools if rule.tools in tool.aliases()]
     names_of = "see the names: strands plan FILE"
     fix = f"name the tool itself: --allow {own[0]}" if own else suggest(rule.tools, _alike(rule.tools, names), names_of)
     return Finding(UNMATCHED_RULE, f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")

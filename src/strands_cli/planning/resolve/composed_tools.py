@@ -197,9 +197,9 @@ class ComposedTools:
         document = self._read(file, path, where)
         if document is None:
             return None
-        loaded = load_spec(document, snapshot)
-        context.findings += [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
-        if loaded.valid is None:
+        workflow = load_spec(document, snapshot)
+        context.findings += [finding for finding in workflow.findings if finding.code != UNDECLARED_VARIABLE]
+        if workflow.valid is None:
             return None
         runtime = self.spec.runtime
         inside = replace(
@@ -211,9 +211,9 @@ class ComposedTools:
             recording=around.base_dir / runtime.recording if runtime.recording else around.recording,
             making=tuple(self.making),
         )
-        packages = {**loaded.packages, path: str(file)} if is_packaged else loaded.packages
+        packages = {**workflow.packages, path: str(file)} if is_packaged else workflow.packages
         # Its own text is one of the files of the workflow around it.
-        whole = replace(loaded, files=(document, *loaded.files), packages=packages)
+        whole = replace(workflow, files=(document, *workflow.files), packages=packages)
         plan = self.planners.workflow(whole, context, inside)
         context.findings += plan.findings
         context.is_complete &= plan.is_complete

@@ -145,7 +145,7 @@ def as_mentioned(tool: InstalledTool, ref: str, name: str | None, config: Mappin
     return replace(tool, name=name or tool.name, ref=ref, config=config, config_claims=claims)
 
 
-def python_tool(ref: ToolRef, written: str, entry: ToolEntry | None = None) -> PythonTool:
+def python_tool(ref: ToolRef, text: str, entry: ToolEntry | None = None) -> PythonTool:
     """Return custom Python as a tool before policy is asked; an entry may name and configure it."""
     name = (ref.attribute or str(ref.module)).rpartition(".")[2]
     record = ToolRecord(
@@ -163,7 +163,7 @@ def python_tool(ref: ToolRef, written: str, entry: ToolEntry | None = None) -> P
     named = secrets_in(config)
     return PythonTool(
         name=(entry.as_ if entry is not None else None) or name,
-        ref=written,
+        ref=text,
         record=record,
         config=config or {},
         config_claims={"capabilities": {"secrets": list(named)}} if named else {},

@@ -52,8 +52,8 @@ def _no_agent(agent_id: str, _resolver: ToolResolver) -> PlannedAgent:
     raise KeyError(agent_id)
 
 
-def _no_workflow(loaded: LoadedWorkflow, _outer: ResolveContext, _around: Surroundings) -> Plan:
-    raise KeyError(loaded.document.file)
+def _no_workflow(workflow: LoadedWorkflow, _outer: ResolveContext, _around: Surroundings) -> Plan:
+    raise KeyError(workflow.document.file)
 
 
 @dataclass(slots=True)

@@ -187,13 +187,13 @@ class AgentTools:
         except (NotAToolError, StrandsCliError) as error:
             return _absent(name, "unavailable", f"it was registered during the run, and cannot be called: {error}")
 
-    async def _call_of_tool(self, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
+    async def _call_of_tool(self, tool: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
         """Make a call that a tool makes itself, or an agent that a tool has made of tools of its own agent."""
         agent = state.get("agent")
         call = open_call(agent_itself(agent), call_of(agent))
         if call is None:
             raise RuntimeError(NO_CALL)
-        return await call.through(lambda: self._inner_call(call, loaded, tool_use, state))
+        return await call.through(lambda: self._inner_call(call, tool, tool_use, state))
 
     def call_by_name(
         self, agent: Agent, name: str, arguments: Mapping[str, Any], outer_call: OpenCall | None = None
@@ -221,28 +221,28 @@ class AgentTools:
         return await self._inner_call(call, self._loaded(tool, name), tool_use, dict(call.state))
 
     async def _inner_call(
-        self, call: OpenCall, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]
+        self, call: OpenCall, tool: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]
     ) -> Any:
         scope = call.scope_of_call()
         scope.changes = self._changes
         try:
-            result = await self._check.call(loaded, tool_use, scope, state)
+            result = await self._check.call(tool, tool_use, scope, state)
         finally:
             scope.over.set()
         if scope.stopped is not None:
             call.stop(scope.stopped)
         return result
 
-    async def _call_of_model(self, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
+    async def _call_of_model(self, tool: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
         if open_call() is not None:
-            return await self._call_of_tool(loaded, tool_use, state)
+            return await self._call_of_tool(tool, tool_use, state)
         # The SDK makes an empty object of arguments in broken JSON; the tool must not be called with that.
         written = self._broken_inputs().get(tool_use["toolUseId"])
         tool_use = tool_use if written is None else {**tool_use, "input": written}
         agent = state["agent"]
         async with self._order.call(tool_use["toolUseId"], agent.messages, _answers(agent)) as scope:
-            result = await self._check.call(loaded, tool_use, scope, state)
-        if loaded.absent is None or loaded.absent[0] != "unknown_tool" or scope.stopped is not None:
+            result = await self._check.call(tool, tool_use, scope, state)
+        if tool.absent is None or tool.absent[0] != "unknown_tool" or scope.stopped is not None:
             return result
         # The SDK's words.
         return {**result, "content": [{"text": f"Unknown tool: {tool_use['name']}"}]}
@@ -299,11 +299,11 @@ async def _never(*_: Any) -> Any:
 class CheckedTool(AgentTool):
     """A tool as one step's agent has it."""
 
-    def __init__(self, loaded: LoadedTool, make: Make) -> None:
+    def __init__(self, tool: LoadedTool, make: Make) -> None:
         super().__init__()
-        self.loaded = loaded
+        self.loaded = tool
         self._make = make
-        self._spec: Any = offered_spec(loaded)
+        self._spec: Any = offered_spec(tool)
 
     @property
     def tool_name(self) -> str:

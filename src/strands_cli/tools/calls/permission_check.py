@@ -358,10 +358,10 @@ def _finished(
     )
 
 
-def advice_on(planned: PlannedTool) -> tuple[str | None, Mapping[str, Any]]:
+def advice_on(tool: PlannedTool) -> tuple[str | None, Mapping[str, Any]]:
     """Return how the workflow names a tool whose advice is shown, and its config; no name for that of a server."""
-    if isinstance(planned, (InstalledTool, PythonTool)):
-        return planned.ref, planned.config
+    if isinstance(tool, (InstalledTool, PythonTool)):
+        return tool.ref, tool.config
     return None, {}
 
 

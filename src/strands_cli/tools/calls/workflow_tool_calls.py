@@ -115,7 +115,7 @@ def _json(value: Any) -> str:
 
 
 @contextlib.contextmanager
-def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
+def tool_span(tool: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
     """Give the span of one call: the one that the SDK has opened for it, else one named `tool:<name>`.
 
     Args:
@@ -123,15 +123,15 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
     """
     from opentelemetry import trace
 
-    origin = _origin_of(planned)
+    origin = _origin_of(tool)
     current = trace.get_current_span()
     attributes = getattr(current, "attributes", None)
-    call = {"gen_ai.tool.name": planned.name, "gen_ai.tool.call.id": tool_use_id}
+    call = {"gen_ai.tool.name": tool.name, "gen_ai.tool.call.id": tool_use_id}
     if isinstance(attributes, Mapping) and call.items() <= dict(attributes).items():
         current.set_attributes(origin)
         yield ToolSpan(current, is_ours=False)
         return
-    span = _tracer_of(provider_here.get() or trace.get_tracer_provider()).start_span(f"tool:{planned.name}")
+    span = _tracer_of(provider_here.get() or trace.get_tracer_provider()).start_span(f"tool:{tool.name}")
     if not span.is_recording():
         yield ToolSpan(span, is_ours=True)
         return
@@ -146,9 +146,9 @@ def _tracer_of(provider: TracerProvider) -> Tracer:
     return provider.get_tracer("strands_cli")
 
 
-def _origin_of(planned: PlannedTool) -> dict[str, str]:
-    version = planned.record.version
-    return {"strands_cli.distribution": planned.distribution, **({"strands_cli.version": version} if version else {})}
+def _origin_of(tool: PlannedTool) -> dict[str, str]:
+    version = tool.record.version
+    return {"strands_cli.distribution": tool.distribution, **({"strands_cli.version": version} if version else {})}
 
 
 def _engine_in(result: Result) -> dict[str, Any]:

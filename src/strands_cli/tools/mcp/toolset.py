@@ -131,11 +131,11 @@ async def _stop_all(servers: Iterable[_Group]) -> None:
 class _Group:
     """One server with its planned tools."""
 
-    def __init__(self, settings: McpServer, planned: list[McpTool], serving: ServerNeeds, warnings: list[str]) -> None:
+    def __init__(self, settings: McpServer, tools: list[McpTool], serving: ServerNeeds, warnings: list[str]) -> None:
         self.server = Server(settings, serving.folder, serving.values, serving.redactor)
-        self.record = planned[0].record
+        self.record = tools[0].record
         self.loaded: list[tuple[McpTool, list[LoadedTool]]] = []
-        self._planned = planned
+        self._planned = tools
         self._pinned = serving.pinned.get(settings.id)
         self._warnings = warnings
         self._raw: dict[str, RawTool] = {}
@@ -186,13 +186,13 @@ class _Group:
             raise NotEquipped(f"'{planned.ref}' cannot be used: {problem}", fix="tell its author")
         return [loaded_tool(planned, raw, raw.spec)]
 
-    def _sound(self, planned: McpTool, raw: RawTool) -> LoadedTool | None:
+    def _sound(self, tool: McpTool, raw: RawTool) -> LoadedTool | None:
         """Return one of all tools of the server, or None with a warning where it cannot be used."""
         if problem := _oversize(raw):
             self._warn(f"has a tool '{raw.name}' that is left out: {problem}")
             return None
         try:
-            loaded = loaded_tool(planned, raw, raw.spec)
+            loaded = loaded_tool(tool, raw, raw.spec)
         except NotEquipped as error:
             self._warn(f"has a tool '{raw.name}' that is left out: {error.message}")
             return None

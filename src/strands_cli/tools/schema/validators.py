@@ -74,10 +74,10 @@ def _written(token: re.Match[str], *, in_set: bool) -> str:
     return r"[^\s\S]" if token["none"] else token[0]
 
 
-def _character(code: int, written: str) -> str:
+def _character(code: int, text: str) -> str:
     """Return a character that means itself; half of a pair, or an invalid code, as it is written."""
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        return written
+        return text
     return re.escape(chr(code)) if code > 0x20 else f"\\x{code:02x}"
 
 

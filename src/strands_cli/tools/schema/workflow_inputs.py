@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
 
 
-def faults_of_inputs(spec: WorkflowSpec, inputs: Mapping[str, Any], loaded: LoadedWorkflow) -> list[Finding]:
+def faults_of_inputs(spec: WorkflowSpec, inputs: Mapping[str, Any], workflow: LoadedWorkflow) -> list[Finding]:
     """Return the faults of inputs as one object; none if the workflow has no schema of it."""
     schema = spec.schema_of_inputs
     if schema is None:
@@ -22,5 +22,5 @@ def faults_of_inputs(spec: WorkflowSpec, inputs: Mapping[str, Any], loaded: Load
     if (problem := first_problem(schema, spec.object_of_inputs(inputs))) is None:
         return []
     agent = next(iter(spec.agents))
-    where = loaded.where(f"/agents/{agent}/input_schema")
+    where = workflow.where(f"/agents/{agent}/input_schema")
     return [Finding(BAD_INPUT, f"the inputs do not fit the input_schema of the agent '{agent}': {problem}", where)]

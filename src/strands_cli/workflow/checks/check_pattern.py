@@ -34,17 +34,17 @@ LOST_CONVERSATION = Code(
 )
 
 
-def check_memory(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_memory(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report agents that remember in steps that may run together, and two ways to shorten a conversation."""
     policy = spec.context_policy
     if policy.window is not None and policy.compaction is not None and policy.compaction.enabled:
         message = "`window` removes the messages that `compaction` would summarize"
-        where = loaded.where("/context_policy/window", key=True)
+        where = workflow.where("/context_policy/window", key=True)
         fix = "keep one of the two, or set `compaction.enabled: false`"
         yield Finding(WINDOW_AND_COMPACTION, message, where, fix)
     keeping = {name: agent.memory for name, agent in spec.agents.items() if agent.memory != "step"}
     for shared in spec.pattern.shared_agents(keeping) if keeping else ():
-        where, fix = loaded.where(shared.pointer), "use an agent for each, or `memory: step`"
+        where, fix = workflow.where(shared.pointer), "use an agent for each, or `memory: step`"
         if keeping[shared.agent] == "run":
             message = (
                 f"the agent {shared.agent!r} keeps its conversation (`memory: run`) but may work on two steps at once"
@@ -55,10 +55,10 @@ def check_memory(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding
                 f"the agent {shared.agent!r} may work on two steps at once; neither sees the conversation of the other"
             )
             yield Finding(CONCURRENT_MEMORY, message, where, fix, "warning")
-    yield from _lost_conversations(spec, loaded)
+    yield from _lost_conversations(spec, workflow)
 
 
-def _lost_conversations(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _lost_conversations(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report agents whose file does not set their memory, and which get no answer of an earlier step."""
     if (notes := spec.context_policy.notes) is not None and notes.include_last:
         return
@@ -72,7 +72,7 @@ def _lost_conversations(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[
         if not any(name in site.scope for name in templates.names_in(site.text)):
             message = f"the agent {name!r} comes again with nothing of what was before, and begins a new conversation"
             fix = "to go on with it: `memory: run` in the agent; if it needs none of it: `memory: step`"
-            yield Finding(LOST_CONVERSATION, message, loaded.where(site.pointer), fix, "warning")
+            yield Finding(LOST_CONVERSATION, message, workflow.where(site.pointer), fix, "warning")
 
 
 # Checks of the JSON Schemas and regular expressions of a workflow.
@@ -191,27 +191,27 @@ UNREAD_INPUTS = Code(
 )
 
 
-def check_pattern(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_pattern(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Yield references to names that do not exist, and fields without effect."""
-    yield from check_agents(spec, loaded)
-    yield from _check_gates(spec, loaded)
-    yield from check_memory(spec, loaded)
-    yield from _check_schemas(spec, loaded)
-    yield from _check_inputs(spec, loaded)
-    yield from spec.pattern.check(loaded)
+    yield from check_agents(spec, workflow)
+    yield from _check_gates(spec, workflow)
+    yield from check_memory(spec, workflow)
+    yield from _check_schemas(spec, workflow)
+    yield from _check_inputs(spec, workflow)
+    yield from spec.pattern.check(workflow)
 
 
-def check_agents(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_agents(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report steps whose agent does not exist, and agents that no step uses."""
     mentions = [
         (placed.at("agent"), placed.step.agent) for placed in spec.pattern.placed if isinstance(placed.step, AgentStep)
     ]
     if mentions and not spec.agents:
-        yield from _no_agents(mentions[0][1], loaded)
+        yield from _no_agents(mentions[0][1], workflow)
         return
     for pointer, name in mentions:
         if name not in spec.agents:
-            yield unknown(UNKNOWN_AGENT, name, spec.agents, loaded.where(pointer))
+            yield unknown(UNKNOWN_AGENT, name, spec.agents, workflow.where(pointer))
     used = {name for _, name in mentions} | {
         tool.removeprefix("agent:") for tool in spec.named_tools() if tool.startswith("agent:")
     }
@@ -219,21 +219,21 @@ def check_agents(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding
         return  # an agent with a mistyped name in a step is used
     for name in spec.agents:
         if name not in used:
-            where = loaded.document.where(f"/agents/{escape(name)}", key=True)
+            where = workflow.document.where(f"/agents/{escape(name)}", key=True)
             yield Finding(UNUSED_AGENT, f"no step uses the agent {name!r}", where, "use it or remove it", "warning")
 
 
-def _no_agents(first: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _no_agents(first: str, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report that a workflow has none; one whose steps only call tools needs none."""
-    document = json_object(loaded.document.value)
+    document = json_object(workflow.document.value)
     if "agents" not in document:
-        yield Finding(MISSING_KEY, "the document has no `agents`", loaded.where(""), "add `agents:`")
+        yield Finding(MISSING_KEY, "the document has no `agents`", workflow.where(""), "add `agents:`")
     elif document["agents"] == {}:
         fix = f"describe the agent {first!r} there"
-        yield Finding(BAD_VALUE, "`agents` is empty", loaded.where("/agents"), fix)
+        yield Finding(BAD_VALUE, "`agents` is empty", workflow.where("/agents"), fix)
 
 
-def _check_schemas(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_schemas(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report an `output_schema` of an agent whose form of answer the pattern determines."""
     for placed in spec.pattern.placed:
         if placed.answers is None or not isinstance(placed.step, AgentStep):
@@ -242,49 +242,49 @@ def _check_schemas(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Findi
         agent = spec.agents.get(name)
         if agent is None or agent.output_schema is None:
             continue
-        where = loaded.where(f"/agents/{escape(name)}/output_schema", key=True)
+        where = workflow.where(f"/agents/{escape(name)}/output_schema", key=True)
         answers = f"it answers {placed.answers}"
         message = f"`output_schema` of the agent {name!r} has no effect where it is the {role}: {answers}"
         yield no_effect(message, where, f"remove it, or use an agent of its own as the {role}")
 
 
-def _check_inputs(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_inputs(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report inputs that never reach the agent that splits the work."""
     if names := unread_inputs(spec):
         message = f"the orchestrator gets none of the inputs: {', '.join(names)}"
-        where = loaded.where("/pattern/config/orchestrator", key=True)
+        where = workflow.where("/pattern/config/orchestrator", key=True)
         fix = f'name them in its message, for example `input: "... {{{{ {names[0]} }}}}"`'
         yield Finding(UNREAD_INPUTS, message, where, fix, "warning")
 
 
-def _check_gates(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_gates(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     for placed in spec.pattern.placed:
         gate = placed.step
         if not isinstance(gate, GateStep):
             continue
         if gate.timeout_seconds is not None and gate.default is None:
             message = "`timeout_seconds` has no effect without a `default` to take when the time is over"
-            yield no_effect(message, loaded.where(placed.at("timeout_seconds"), key=True), "add `default:`")
+            yield no_effect(message, workflow.where(placed.at("timeout_seconds"), key=True), "add `default:`")
         pattern = gate.validation.pattern if gate.validation else None
         if pattern is None:
             continue
-        problem = check_regex(pattern, loaded.where(placed.at("validation/pattern")))
+        problem = check_regex(pattern, workflow.where(placed.at("validation/pattern")))
         if problem is not None:
             yield problem
         elif placed.only_words and not spec.words_of_gate(placed.key)[0]:
             message = f"no answer that the pattern {pattern!r} accepts names a route or approves"
             fix = f"let it accept some of: {', '.join(placed.words)}"
-            yield Finding(BAD_VALUE, message, loaded.where(placed.at("validation/pattern")), fix)
+            yield Finding(BAD_VALUE, message, workflow.where(placed.at("validation/pattern")), fix)
         elif gate.default is not None:
-            yield from _check_default(gate.default, pattern, placed, loaded)
+            yield from _check_default(gate.default, pattern, placed, workflow)
 
 
-def _check_default(default: str, pattern: str, placed: PlacedStep, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_default(default: str, pattern: str, placed: PlacedStep, workflow: LoadedWorkflow) -> Iterator[Finding]:
     try:
         fits = fullmatch(pattern, default) is not None
     except SlowPattern as error:
-        yield Finding(BAD_REGEX, str(error), loaded.where(placed.at("validation/pattern")), "write a simpler one")
+        yield Finding(BAD_REGEX, str(error), workflow.where(placed.at("validation/pattern")), "write a simpler one")
         return
     if not fits:
         message = f"the default {default!r} does not match the pattern {pattern!r}"
-        yield Finding(BAD_VALUE, message, loaded.where(placed.at("default")), "change one of the two")
+        yield Finding(BAD_VALUE, message, workflow.where(placed.at("default")), "change one of the two")

@@ -46,10 +46,10 @@ def address_for_http(url: str) -> str | None:
     return _SCHEME.sub("http://", _GRPC.sub(":4318", url)) if _GRPC.search(url) else None
 
 
-def check_telemetry(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_telemetry(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Yield invalid or slow patterns, and an endpoint with the port of gRPC."""
     for index, pattern in enumerate(spec.telemetry.redact.custom_patterns):
-        where = loaded.where(f"/telemetry/redact/custom_patterns/{index}")
+        where = workflow.where(f"/telemetry/redact/custom_patterns/{index}")
         if (fault := check_regex(pattern, where)) is not None:
             yield fault
             continue
@@ -66,11 +66,11 @@ def check_telemetry(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Find
     if otel is not None and otel.endpoint is not None and not _is_destination(otel.endpoint):
         message = f"telemetry.otel.endpoint is neither `console` nor a URL of HTTP: {otel.endpoint!r}"
         fix = f"write it like {http_address or 'http://localhost:4318'}"
-        yield Finding(BAD_VALUE, message, loaded.where("/telemetry/otel/endpoint"), fix)
+        yield Finding(BAD_VALUE, message, workflow.where("/telemetry/otel/endpoint"), fix)
     elif http_address:
         message = "traces are sent by OTLP over HTTP, and port 4317 is that of gRPC, which does not receive them"
         fix = f"write the collector's port for HTTP: {http_address}"
-        yield Finding(GRPC_PORT, message, loaded.where("/telemetry/otel/endpoint"), fix, "warning")
+        yield Finding(GRPC_PORT, message, workflow.where("/telemetry/otel/endpoint"), fix, "warning")
 
 
 def _is_destination(endpoint: str) -> bool:
@@ -92,94 +92,96 @@ RESERVED_NAME = Code(
 _SOURCES_WITHOUT_PATH = frozenset({"env"})
 
 
-def check_sections(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_sections(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Yield every fault outside the pattern."""
-    yield from check_inputs(spec, loaded)
-    yield from check_agent_specs(spec, loaded)
-    yield from check_tools(spec, loaded)
-    yield from _check_runtime(spec, loaded)
-    yield from _check_env(spec, loaded)
+    yield from check_inputs(spec, workflow)
+    yield from check_agent_specs(spec, workflow)
+    yield from check_tools(spec, workflow)
+    yield from _check_runtime(spec, workflow)
+    yield from _check_env(spec, workflow)
     if spec.tools.mcp or spec.tools.http_executors or spec.runtime.options or spec.runtime.host:
         from strands_cli.workflow.model import check_secret_places
 
-        yield from check_secret_places(spec, loaded)
+        yield from check_secret_places(spec, workflow)
     if spec.telemetry.otel or spec.telemetry.redact.custom_patterns:
-        yield from check_telemetry(spec, loaded)
-    yield from duplicates("skill", [skill.id for skill in spec.skills], "/skills", loaded)
-    yield from _check_retrieval(spec, loaded)
-    yield from _check_artifacts(spec, loaded)
+        yield from check_telemetry(spec, workflow)
+    yield from duplicates("skill", [skill.id for skill in spec.skills], "/skills", workflow)
+    yield from _check_retrieval(spec, workflow)
+    yield from _check_artifacts(spec, workflow)
 
 
-def check_inputs(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_inputs(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report inputs declared twice, defaults of another type, and names with a meaning in templates."""
     for section, inputs in (("required", spec.inputs.required), ("optional", spec.inputs.optional)):
         for name, declared in inputs.items():
             pointer = f"/inputs/{section}/{escape(name)}"
-            yield from _check_input(name, declared, pointer, loaded)
+            yield from _check_input(name, declared, pointer, workflow)
             if section == "optional" and name in spec.inputs.required:
-                where = loaded.where(pointer, key=True)
+                where = workflow.where(pointer, key=True)
                 yield Finding(DUPLICATE_ID, f"the input {name!r} is both required and optional", where, "keep one")
             if section == "required" and declared.default is not None:
                 message = f"the input {name!r} is required, so its default is never used"
-                yield no_effect(message, loaded.where(f"{pointer}/default", key=True), "move it to `optional`")
+                yield no_effect(message, workflow.where(f"{pointer}/default", key=True), "move it to `optional`")
     for name, value in spec.inputs.values.items():
         input_spec = spec.inputs.declared().get(name)
         pointer = f"/inputs/values/{escape(name)}"
         if name in hiding_names():
-            yield _reserved(name, pointer, loaded)
+            yield _reserved(name, pointer, workflow)
         if input_spec is not None and value is not None:
-            yield from _check_value(input_spec, value, pointer, f"the value of {name!r}", loaded)
+            yield from _check_value(input_spec, value, pointer, f"the value of {name!r}", workflow)
 
 
-def _check_input(name: str, declared: InputSpec, pointer: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_input(name: str, input_spec: InputSpec, pointer: str, workflow: LoadedWorkflow) -> Iterator[Finding]:
     if name in hiding_names():
-        yield _reserved(name, pointer, loaded)
+        yield _reserved(name, pointer, workflow)
     if not name.isidentifier():
         message = f"templates cannot use the input {name!r}: a name there has letters, digits and _ only"
         yield Finding(
-            BAD_IDENTIFIER, message, loaded.where(pointer, key=True), "write _ for other characters", "warning"
+            BAD_IDENTIFIER, message, workflow.where(pointer, key=True), "write _ for other characters", "warning"
         )
-    for index, allowed in enumerate(declared.enum or ()):
-        alone = declared.model_copy(update={"enum": None})
-        yield from _check_value(alone, allowed, f"{pointer}/enum/{index}", f"a value of `enum` of {name!r}", loaded)
-    if declared.default is not None:
-        yield from _check_value(declared, declared.default, f"{pointer}/default", f"the default of {name!r}", loaded)
+    for index, allowed in enumerate(input_spec.enum or ()):
+        alone = input_spec.model_copy(update={"enum": None})
+        yield from _check_value(alone, allowed, f"{pointer}/enum/{index}", f"a value of `enum` of {name!r}", workflow)
+    if input_spec.default is not None:
+        yield from _check_value(
+            input_spec, input_spec.default, f"{pointer}/default", f"the default of {name!r}", workflow
+        )
 
 
-def _reserved(name: str, pointer: str, loaded: LoadedWorkflow) -> Finding:
+def _reserved(name: str, pointer: str, workflow: LoadedWorkflow) -> Finding:
     message = f"{name!r} has a meaning in templates; where it has, it hides this input"
-    return Finding(RESERVED_NAME, message, loaded.where(pointer, key=True), "rename the input", "warning")
+    return Finding(RESERVED_NAME, message, workflow.where(pointer, key=True), "rename the input", "warning")
 
 
 def _check_value(
-    declared: InputSpec, value: object, pointer: str, label: str, loaded: LoadedWorkflow
+    input_spec: InputSpec, value: object, pointer: str, label: str, workflow: LoadedWorkflow
 ) -> Iterator[Finding]:
     try:
-        declared.coerced(value)
+        input_spec.coerced(value)
     except ValueError as error:
         yield Finding(
-            BAD_VALUE, f"{label} does not fit: {error}", loaded.where(pointer), "change the value or the type"
+            BAD_VALUE, f"{label} does not fit: {error}", workflow.where(pointer), "change the value or the type"
         )
 
 
-def check_agent_specs(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_agent_specs(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report agents without a prompt, and invalid schemas."""
     for name, agent in spec.agents.items():
         pointer = f"/agents/{escape(name)}"
         if agent.prompt is None and agent.ref is None:
-            where = loaded.where(pointer, key=True)
+            where = workflow.where(pointer, key=True)
             yield Finding(
                 MISSING_KEY, f"the agent {name!r} has no `prompt`", where, "add `prompt:`, or `$ref:` to a file"
             )
         for field, schema in (("input_schema", agent.input_schema), ("output_schema", agent.output_schema)):
             if isinstance(schema, dict):
-                finding = check_schema(schema, loaded.where(f"{pointer}/{field}"))
+                finding = check_schema(schema, workflow.where(f"{pointer}/{field}"))
                 if finding is not None:
                     yield finding
     for name in unchecked_schemas(spec):
         message = "an `input_schema` is about the inputs of a run only where its agent has the only step"
         fix = "remove it; it is about each message to the agent without `input_schema_for: run`"
-        where = loaded.where(f"/agents/{escape(name)}/input_schema")
+        where = workflow.where(f"/agents/{escape(name)}/input_schema")
         yield Finding(NO_EFFECT, message, where, fix, "warning")
 
 
@@ -187,7 +189,7 @@ def check_agent_specs(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Fi
 _OF_COMPOSITES = ("steps", "last_response")
 
 
-def check_tools(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_tools(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report ids that occur twice, and faults of MCP servers, of executors and of composite tools' schemas."""
     tools = spec.tools
     for section, entries in (
@@ -195,16 +197,16 @@ def check_tools(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]
         ("http_executors", tools.http_executors),
         ("composite", tools.composite),
     ):
-        yield from duplicates(section, [entry.id for entry in entries], f"/tools/{section}", loaded)
+        yield from duplicates(section, [entry.id for entry in entries], f"/tools/{section}", workflow)
     for index, server in enumerate(tools.mcp):
-        yield from _check_server(server, f"/tools/mcp/{index}", loaded)
+        yield from _check_server(server, f"/tools/mcp/{index}", workflow)
     for index, executor in enumerate(tools.http_executors):
-        yield from _check_auth(executor, f"/tools/http_executors/{index}/auth", loaded)
+        yield from _check_auth(executor, f"/tools/http_executors/{index}/auth", workflow)
     for index, tool in enumerate(tools.composite):
-        yield from _check_composite(tool, f"/tools/composite/{index}", loaded)
+        yield from _check_composite(tool, f"/tools/composite/{index}", workflow)
 
 
-def _check_auth(executor: HttpExecutor, pointer: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_auth(executor: HttpExecutor, pointer: str, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report the fields that a form of authentication lacks, and those of another form."""
     if (auth := executor.auth) is None:
         return
@@ -212,21 +214,21 @@ def _check_auth(executor: HttpExecutor, pointer: str, loaded: LoadedWorkflow) ->
         is_given, is_known = getattr(auth, field) is not None, field in ("type", *auth.fields)
         if is_known and not is_given:
             message = f"`auth` of the type '{auth.type}' needs `{field}`"
-            yield Finding(MISSING_KEY, message, loaded.where(pointer), f"add `{field}:`")
+            yield Finding(MISSING_KEY, message, workflow.where(pointer), f"add `{field}:`")
         elif is_given and not is_known:
             message = f"`{field}` has no effect in `auth` of the type '{auth.type}'"
-            yield no_effect(message, loaded.where(f"{pointer}/{field}", key=True))
+            yield no_effect(message, workflow.where(f"{pointer}/{field}", key=True))
 
 
-def _check_composite(tool: CompositeTool, pointer: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_composite(tool: CompositeTool, pointer: str, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report an invalid schema, one that does not describe an object, and names with a meaning in its templates."""
     schema, at = tool.input_schema, f"{pointer}/input_schema"
-    if isinstance(schema, dict) and (finding := check_schema(schema, loaded.where(at))) is not None:
+    if isinstance(schema, dict) and (finding := check_schema(schema, workflow.where(at))) is not None:
         yield finding
         return
     if schema.get("type", "object") != "object":
         message = f"the input of the tool {tool.id!r} is not an object, and the input of a tool always is"
-        yield Finding(BAD_SCHEMA, message, loaded.where(at), "write `type: object` with `properties`")
+        yield Finding(BAD_SCHEMA, message, workflow.where(at), "write `type: object` with `properties`")
     properties = schema.get("properties")
     names = [(f"{at}/properties/{escape(name)}", name) for name in properties or () if name in _OF_COMPOSITES]
     names += [
@@ -236,10 +238,10 @@ def _check_composite(tool: CompositeTool, pointer: str, loaded: LoadedWorkflow) 
     ]
     for key_pointer, name in names:
         message = f"`{name}` has another meaning in the templates of the tool {tool.id!r}"
-        yield Finding(RESERVED_NAME, message, loaded.where(key_pointer, key=True))
+        yield Finding(RESERVED_NAME, message, workflow.where(key_pointer, key=True))
 
 
-def _check_server(server: McpServer, pointer: str, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_server(server: McpServer, pointer: str, workflow: LoadedWorkflow) -> Iterator[Finding]:
     if (server.command is None) == (server.url is None):
         how = "both" if server.command else "neither"
         message = f"the MCP server {server.id!r} needs one of `command` and `url`; it has {how}"
@@ -252,7 +254,7 @@ def _check_server(server: McpServer, pointer: str, loaded: LoadedWorkflow) -> It
         if server.command:
             fix = "keep one of the two"
         key_pointer = f"{pointer}/{escape(close_keys[0])}" if close_keys else pointer
-        yield Finding(SERVER_FORM, message, loaded.where(key_pointer, key=bool(close_keys)), fix)
+        yield Finding(SERVER_FORM, message, workflow.where(key_pointer, key=bool(close_keys)), fix)
         return
     for name, needs in (
         ("args", "command"),
@@ -262,61 +264,63 @@ def _check_server(server: McpServer, pointer: str, loaded: LoadedWorkflow) -> It
         ("allow_private", "url"),
     ):
         if getattr(server, name) and getattr(server, needs) is None:
-            yield no_effect(f"`{name}` has no effect without `{needs}`", loaded.where(f"{pointer}/{name}", key=True))
+            yield no_effect(f"`{name}` has no effect without `{needs}`", workflow.where(f"{pointer}/{name}", key=True))
     for key in server.model_extra or ():
         fix = suggest(key, McpServer.model_fields, "remove it", form="`{}`")
         yield no_effect(
-            f"`{key}` of an MCP server has no effect here", loaded.where(f"{pointer}/{escape(key)}", key=True), fix
+            f"`{key}` of an MCP server has no effect here", workflow.where(f"{pointer}/{escape(key)}", key=True), fix
         )
 
 
-def _check_runtime(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
-    written = json_object(loaded.document.value).get("runtime")
+def _check_runtime(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
+    written = json_object(workflow.document.value).get("runtime")
     if spec.agents and written is None:
-        yield Finding(MISSING_KEY, "the document has no `runtime`", loaded.where(""), "add `runtime:`")
+        yield Finding(MISSING_KEY, "the document has no `runtime`", workflow.where(""), "add `runtime:`")
     elif spec.agents and isinstance(written, dict) and not written.get("provider"):
-        yield Finding(MISSING_KEY, "`runtime` has no `provider`", loaded.where("/runtime"), "add `provider:`")
+        yield Finding(MISSING_KEY, "`runtime` has no `provider`", workflow.where("/runtime"), "add `provider:`")
     policy = spec.runtime.failure_policy
     if policy.wait_min > policy.wait_max:
         message = f"`wait_min` ({policy.wait_min:g}) is longer than `wait_max` ({policy.wait_max:g})"
-        yield Finding(BAD_VALUE, message, loaded.where("/runtime/failure_policy"), "swap them")
+        yield Finding(BAD_VALUE, message, workflow.where("/runtime/failure_policy"), "swap them")
     providers = {spec.runtime.provider, *(agent.provider for agent in spec.agents.values())}
     is_open = any("${" in provider for provider in providers if provider is not None)
     if spec.runtime.recording is not None and "replay" not in providers and not is_open:
         message = "`recording` is only played by the provider `replay`"
-        yield no_effect(message, loaded.where("/runtime/recording", key=True))
+        yield no_effect(message, workflow.where("/runtime/recording", key=True))
 
 
-def _check_env(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_env(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     names: set[str] = set()
     for index, secret in enumerate(spec.env.secrets):
         pointer, name = f"/env/secrets/{index}", secret.name or secret.key
         if name in names:
             message = f"two secrets are named {name!r}"
-            yield Finding(DUPLICATE_ID, message, loaded.where(pointer), "give one of them another `name`")
+            yield Finding(DUPLICATE_ID, message, workflow.where(pointer), "give one of them another `name`")
         names.add(name)
         if secret.path is not None and secret.source in _SOURCES_WITHOUT_PATH:
             message = f"`path` has no effect for a secret from `{secret.source}`"
-            yield no_effect(message, loaded.where(f"{pointer}/path", key=True))
+            yield no_effect(message, workflow.where(f"{pointer}/path", key=True))
         if secret.path is None and secret.source in ("file", "command"):
             message = f"a secret from `{secret.source}` needs a `path`"
-            yield Finding(MISSING_KEY, message, loaded.where(pointer), "add `path:`")
+            yield Finding(MISSING_KEY, message, workflow.where(pointer), "add `path:`")
 
 
-def _check_retrieval(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_retrieval(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     retrieval = spec.context_policy.retrieval
     servers = [server.id for server in spec.tools.mcp]
     for index, name in enumerate(retrieval.mcp_servers if retrieval else ()):
         if name not in servers:
-            yield unknown(UNKNOWN_SERVER, name, servers, loaded.where(f"/context_policy/retrieval/mcp_servers/{index}"))
+            yield unknown(
+                UNKNOWN_SERVER, name, servers, workflow.where(f"/context_policy/retrieval/mcp_servers/{index}")
+            )
 
 
-def _check_artifacts(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _check_artifacts(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     paths = [artifact.path for artifact in spec.outputs.artifacts]
     if spec.outputs.overwrite and not paths:
-        yield no_effect("`overwrite` has no effect without `artifacts`", loaded.where("/outputs/overwrite", key=True))
+        yield no_effect("`overwrite` has no effect without `artifacts`", workflow.where("/outputs/overwrite", key=True))
     for index, path in enumerate(paths):
         if paths.index(path) < index:
             message = f"two artifacts are written to {path!r}"
-            where = loaded.where(f"/outputs/artifacts/{index}/path")
+            where = workflow.where(f"/outputs/artifacts/{index}/path")
             yield Finding(DUPLICATE_ID, message, where, "give each a path of its own")

@@ -37,7 +37,7 @@ from strands_cli.yaml_files.document import escape
 _MORE = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"})
 
 
-def check_answers(site: Site, templates: Templates, spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_answers(site: Site, templates: Templates, spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Yield a finding for each field that the text of an answer, or its schema, does not have."""
     seen = set[str]()
     for read in templates.every_read_in(site.text, is_condition=site.is_condition):
@@ -51,7 +51,7 @@ def check_answers(site: Site, templates: Templates, spec: WorkflowSpec, loaded: 
             problem = _of_output(read, position, node, spec)
         if problem is not None and problem.message not in seen:
             seen.add(problem.message)
-            message, where = f"{problem.message}{site.use}", loaded.where(site.pointer)
+            message, where = f"{problem.message}{site.use}", workflow.where(site.pointer)
             yield Finding(UNKNOWN_NAME, message, where, problem.fix, problem.severity)
 
 
@@ -61,16 +61,20 @@ class _Problem(NamedTuple):
     severity: Severity
 
 
-def _of_text(read: TemplateRead, position: int, node: Text, spec: WorkflowSpec) -> _Problem | None:
-    part = read.path[position]
+def _of_text(template_read: TemplateRead, position: int, node: Text, spec: WorkflowSpec) -> _Problem | None:
+    part = template_read.path[position]
     if not isinstance(part, str) or part == "*" or hasattr(str, part):
         return None
-    owner, rest = spoken_path(read.path[:position]), read.path[position : len(read.path) - read.is_called]
-    output = (*read.path[: position - 1], *BESIDE[1:]) if node.output == BESIDE else node.output
+    owner, rest = (
+        spoken_path(template_read.path[:position]),
+        template_read.path[position : len(template_read.path) - template_read.is_called],
+    )
+    output = (*template_read.path[: position - 1], *BESIDE[1:]) if node.output == BESIDE else node.output
     schemas = [_schema_of(agent, spec) for agent in node.agents]
     instead = spoken_path((*output, *rest)) if output else ""
     if "*" in output:
-        fix = f"write `{spoken_path(('', 'output', *rest))}` for `{spoken_path(('', *read.path[position - 1 :]))}`"
+        written = spoken_path(("", *template_read.path[position - 1 :]))
+        fix = f"write `{spoken_path(('', 'output', *rest))}` for `{written}`"
     elif output and (not schemas or any(schema is not None for schema in schemas)):
         fix = f"did you mean `{instead}`?"
     elif output:
@@ -78,29 +82,31 @@ def _of_text(read: TemplateRead, position: int, node: Text, spec: WorkflowSpec) 
     else:
         fix = f"where it is JSON: `({owner} | fromjson){spoken_path(('', *rest))}`"
     # One that may be missing is always missing: the run goes on, without the value.
-    return _Problem(f"`{owner}` is text, which has no `{part}`", fix, "warning" if read.may_be_missing else "error")
+    return _Problem(
+        f"`{owner}` is text, which has no `{part}`", fix, "warning" if template_read.may_be_missing else "error"
+    )
 
 
-def _of_output(read: TemplateRead, position: int, node: Output, spec: WorkflowSpec) -> _Problem | None:
-    owner, agent = spoken_path(read.path[:position]), node.agents[0]
+def _of_output(template_read: TemplateRead, position: int, node: Output, spec: WorkflowSpec) -> _Problem | None:
+    owner, agent = spoken_path(template_read.path[:position]), node.agents[0]
     schema = _schema_of(agent, spec)
     if schema is None and agent in spec.agents:
         fix = f"give the agent an `output_schema`, or read its text: `{owner.removesuffix('output')}response`"
         message = f"`{owner}` is none, since the agent {agent!r} has no `output_schema`"
-        return None if read.may_be_missing else _Problem(message, fix, "error")
-    parts = read.path[position:-1] if read.is_called else read.path[position:]
+        return None if template_read.may_be_missing else _Problem(message, fix, "error")
+    parts = template_read.path[position:-1] if template_read.is_called else template_read.path[position:]
     lacking = _lacking(schema, parts) if isinstance(schema, Mapping) else None
     if lacking is None:
         return None
     count, names, is_closed = lacking
     word = str(parts[count])
-    if read.may_be_missing and not is_closed:
+    if template_read.may_be_missing and not is_closed:
         return None
     close = did_you_mean(word, names)
-    before = spoken_path((*read.path[:position], *parts[:count]))
+    before = spoken_path((*template_read.path[:position], *parts[:count]))
     fix = f"did you mean `{close}`?" if close else f"its schema has: {', '.join(names)}"
     if is_closed:
-        severity: Severity = "warning" if read.may_be_missing else "error"
+        severity: Severity = "warning" if template_read.may_be_missing else "error"
         return _Problem(f"`{before}` has no `{word}`, by the schema of the agent {agent!r}", fix, severity)
     fix = fix if close else f"name it in the schema, or write `| default('')` behind it; {fix}"
     message = (
@@ -162,7 +168,7 @@ _MEANT = {**dict.fromkeys(("success", "succeeded", "done", "ok"), "completed"), 
 
 
 def check_comparisons(
-    site: Site, templates: Templates, spec: WorkflowSpec, loaded: LoadedWorkflow
+    site: Site, templates: Templates, spec: WorkflowSpec, workflow: LoadedWorkflow
 ) -> Iterator[Finding]:
     """Yield a warning for each comparison that never holds, and each default that never acts."""
     for path, word in dict.fromkeys(templates.words_in(site.text, is_condition=site.is_condition)):
@@ -170,33 +176,33 @@ def check_comparisons(
         if is_status and word.strip().lower() not in (*STATUSES, spec.rendering.completed.lower()):
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
             yield Finding(
-                UNKNOWN_STATUS, f"no step ever has the status {word!r}", loaded.where(site.pointer), fix, "warning"
+                UNKNOWN_STATUS, f"no step ever has the status {word!r}", workflow.where(site.pointer), fix, "warning"
             )
     for path, as_it_is in () if site.is_condition else templates.printed_in(site.text):
         if path[0] in _RESULTS and is_result(path, site.scope):
             spoken = spoken_path(path)
             message = f"`{spoken}` prints all fields of the result with their names, in place of its text"
-            yield Finding(WHOLE_RESULT, message, loaded.where(site.pointer), f"write `{spoken}.response`", "warning")
+            yield Finding(WHOLE_RESULT, message, workflow.where(site.pointer), f"write `{spoken}.response`", "warning")
         elif as_it_is and len(path) == 1 and path[0] not in site.scope and _is_python_boolean(str(path[0]), spec):
             message = f"`{path[0]}` is a boolean, and prints as `True` or `False`"
             yield Finding(
                 PYTHON_BOOLEAN,
                 message,
-                loaded.where(site.pointer),
+                workflow.where(site.pointer),
                 f"write `{path[0]} | lower` for `true` or `false`",
                 "warning",
             )
         elif as_it_is and len(path) == 1 and _may_print_none(str(path[0]), site, templates, spec):
             message = f"`{path[0]}` is optional and has no default: without a value it prints as `None`"
             fix = f"give it a `default`, such as '', or write `{path[0]} or ''`"
-            yield Finding(PRINTS_NONE, message, loaded.where(site.pointer), fix, "warning")
+            yield Finding(PRINTS_NONE, message, workflow.where(site.pointer), fix, "warning")
     may_miss = spec.inputs.absent == "undefined"
     for name in () if may_miss else templates.assumed_missing(site.text, is_condition=site.is_condition):
         input_spec = spec.inputs.optional.get(name)
         if input_spec is not None and input_spec.default is None and name not in {*site.scope, *spec.inputs.values}:
             message = f"the optional input `{name}` is never missing: without a value it is none"
             fix = f"give it a `default` under `inputs`, or write `{name} or ...` and `if {name}`"
-            yield Finding(NO_EFFECT, message, loaded.where(site.pointer), fix, "warning")
+            yield Finding(NO_EFFECT, message, workflow.where(site.pointer), fix, "warning")
 
 
 def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowSpec) -> bool:
@@ -222,8 +228,8 @@ def _is_python_boolean(name: str, spec: WorkflowSpec) -> bool:
     """Return whether an input is a boolean that prints as Python has it, where texts do not print as they are given."""
     if spec.inputs.keep_texts:
         return False
-    declared = spec.inputs.declared_as(name)
-    return declared.type == "boolean" if declared is not None else isinstance(spec.inputs.values.get(name), bool)
+    input_spec = spec.inputs.declared_as(name)
+    return input_spec.type == "boolean" if input_spec is not None else isinstance(spec.inputs.values.get(name), bool)
 
 
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
@@ -249,14 +255,14 @@ _ROUTE = r"(?<=[\s\"'`(])(?=/\w)(?:/(?:[\w.~-]+|\{\w+\}))+(?=[\s\"'`),;:?]|\.?(?
 _TEMPLATES = re.compile(_RAW + r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|" + _ROUTE, re.DOTALL)
 
 
-def check_spec(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_spec(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Yield every fault of a well-formed workflow."""
-    yield from check_sections(spec, loaded)
-    yield from check_pattern(spec, loaded)
-    yield from check_templates(spec, loaded)
+    yield from check_sections(spec, workflow)
+    yield from check_pattern(spec, workflow)
+    yield from check_templates(spec, workflow)
 
 
-def check_templates(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Finding]:
+def check_templates(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Compile every template and condition, and check the names that it uses."""
     templates = spec.templates()
     inputs = {*spec.inputs.declared(), *spec.inputs.values}
@@ -266,25 +272,25 @@ def check_templates(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Find
         if agent.prompt is not None and not is_prompt_template(agent.prompt)
     ]
     for site in plain:
-        yield from _single_braces(site, inputs, loaded)
+        yield from _single_braces(site, inputs, workflow)
         if "{%" in site.text and {str(path[0]) for path in templates.paths_in(site.text)} & {
             *inputs,
             *reserved_names(),
         }:
             message = "`{% %}` has no effect in a prompt without `{{`"
-            yield no_effect(message, loaded.where(site.pointer), "write `{{ '' }}` into it to make it a template")
+            yield no_effect(message, workflow.where(site.pointer), "write `{{ '' }}` into it to make it a template")
     seen, reports = set[tuple[str, Path]](), set[tuple[Where | None, str]]()
     for site in template_sites(spec):
         if not site.is_condition and "{" not in site.text and "$TRACE" not in site.text:
             continue  # it renders nothing
-        error = _error_of(site, templates, loaded)
+        error = _error_of(site, templates, workflow)
         if error is not None:
-            yield _syntax(site, error, loaded)
+            yield _syntax(site, error, workflow)
             continue
         if not site.is_condition:
-            yield from _single_braces(site, inputs, loaded)
-        yield from check_comparisons(site, templates, spec, loaded)
-        for of_answer in check_answers(site, templates, spec, loaded):
+            yield from _single_braces(site, inputs, workflow)
+        yield from check_comparisons(site, templates, spec, workflow)
+        for of_answer in check_answers(site, templates, spec, workflow):
             if (of_answer.where, of_answer.message) not in reports:
                 reports.add((of_answer.where, of_answer.message))
                 yield of_answer
@@ -294,14 +300,14 @@ def check_templates(spec: WorkflowSpec, loaded: LoadedWorkflow) -> Iterator[Find
         for path in paths:
             if str(path[0]) in ends:
                 continue  # the end of an id with a hyphen, a finding
-            finding = _name(site, path, inputs, loaded) if (site.pointer, path) not in seen else None
+            finding = _name(site, path, inputs, workflow) if (site.pointer, path) not in seen else None
             if finding is not None:
                 seen.add((site.pointer, path))  # a prompt has a site for each use
                 is_prompt = site.pointer.startswith("/agents/")
                 yield replace(finding, fix=f"{finding.fix}; or {_RAW_FIX}") if is_prompt else finding
 
 
-def _single_braces(site: Site, inputs: Collection[str], loaded: LoadedWorkflow) -> Iterator[Finding]:
+def _single_braces(site: Site, inputs: Collection[str], workflow: LoadedWorkflow) -> Iterator[Finding]:
     """Report a known name in the braces of other languages' templates, each name once."""
     if site.text.count("{") == 2 * site.text.count("{{"):
         return  # each is one of a pair
@@ -312,7 +318,7 @@ def _single_braces(site: Site, inputs: Collection[str], loaded: LoadedWorkflow) 
         name = match[1]
         if name not in seen and (name in inputs or name in site.scope):
             seen.add(name)
-            where = loaded.where_in_text(site.pointer, text.count("\n", 0, match.start()) + 1)
+            where = workflow.where_in_text(site.pointer, text.count("\n", 0, match.start()) + 1)
             message = f"`{match[0]}` is plain text here, and `{name}` is a name that templates know"
             yield Finding(SINGLE_BRACES, message, where, f"did you mean `{{{{ {name} }}}}`?", "warning")
 
@@ -321,7 +327,7 @@ def _paths(templates: Templates, site: Site) -> frozenset[Path]:
     return templates.paths_in(site.text, is_condition=site.is_condition)
 
 
-def _error_of(site: Site, templates: Templates, loaded: LoadedWorkflow) -> TemplateError | None:
+def _error_of(site: Site, templates: Templates, workflow: LoadedWorkflow) -> TemplateError | None:
     """Return why a template does not compile; None if it does.
 
     Raises:
@@ -330,16 +336,16 @@ def _error_of(site: Site, templates: Templates, loaded: LoadedWorkflow) -> Templ
     try:
         return templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
     except StrandsCliError as refused:
-        where = loaded.where(site.pointer)
+        where = workflow.where(site.pointer)
         refused.findings = tuple(
             finding if finding.where else replace(finding, where=where) for finding in refused.findings
         )
         raise
 
 
-def _syntax(site: Site, error: TemplateError, loaded: LoadedWorkflow) -> Finding:
+def _syntax(site: Site, error: TemplateError, workflow: LoadedWorkflow) -> Finding:
     kind = "condition" if site.is_condition else "template"
-    where = loaded.where_in_text(site.pointer, error.line)
+    where = workflow.where_in_text(site.pointer, error.line)
     # The message names the similar filter, where there is one.
     problem, separator, guess = error.message.partition("; did you mean ")
     fix = f"did you mean {guess}" if separator else "see `strands list-supported` for the filters"
@@ -348,13 +354,13 @@ def _syntax(site: Site, error: TemplateError, loaded: LoadedWorkflow) -> Finding
     return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)
 
 
-def _name(site: Site, path: Path, inputs: Collection[str], loaded: LoadedWorkflow) -> Finding | None:
+def _name(site: Site, path: Path, inputs: Collection[str], workflow: LoadedWorkflow) -> Finding | None:
     root = str(path[0])
     if root in site.scope:
-        return _attribute(site, path, loaded)
+        return _attribute(site, path, workflow)
     if root in inputs:
         return None
-    where = loaded.where(site.pointer)
+    where = workflow.where(site.pointer)
     if root in reserved_names():
         names = ", ".join(sorted(site.scope))
         hint = f"known here besides inputs: {names}" if names else "known here: inputs only"
@@ -372,7 +378,7 @@ def _name(site: Site, path: Path, inputs: Collection[str], loaded: LoadedWorkflo
     return Finding(UNDECLARED_VARIABLE, message, where, fix, "warning")
 
 
-def _attribute(site: Site, path: Path, loaded: LoadedWorkflow) -> Finding | None:
+def _attribute(site: Site, path: Path, workflow: LoadedWorkflow) -> Finding | None:
     problem = problem_of(path, site.scope)
     if problem is None:
         return None
@@ -384,7 +390,7 @@ def _attribute(site: Site, path: Path, loaded: LoadedWorkflow) -> Finding | None
     if not problem.is_certain:
         hint, severity = "write `| default('')` behind it, so that the run goes on without it", "warning"
     fix = hyphened or (f"did you mean `{close}`?" if close else hint)
-    return Finding(UNKNOWN_NAME, f"{problem.message}{site.use}", loaded.where(site.pointer), fix, severity)
+    return Finding(UNKNOWN_NAME, f"{problem.message}{site.use}", workflow.where(site.pointer), fix, severity)
 
 
 def _hyphened(path: Path, scope: Scope) -> str | None:

@@ -347,9 +347,9 @@ def _ask_which(survey_result: Survey, proposed: Sequence[str], denied: dict[str,
     return words
 
 
-def _require_allowed(survey_result: Survey, chosen: Sequence[Candidate], denied: dict[str, str]) -> None:
+def _require_allowed(survey_result: Survey, candidates: Sequence[Candidate], denied: dict[str, str]) -> None:
     """Refuse a choice with a tool that policy denies, or without any tool."""
-    refused = [candidate for candidate in chosen if candidate.entry in denied]
+    refused = [candidate for candidate in candidates if candidate.entry in denied]
     if refused:
         findings = [
             Finding(
@@ -361,7 +361,7 @@ def _require_allowed(survey_result: Survey, chosen: Sequence[Candidate], denied:
             for candidate in refused
         ]
         raise Denied("nothing was adopted", findings=findings)
-    if not chosen:
+    if not candidates:
         message = f"'{survey_result.tools.distribution}' has tools, but none can be adopted as it is"
         fix = None
         if all("its code must make it" in (candidate.problem or "") for candidate in survey_result.candidates):

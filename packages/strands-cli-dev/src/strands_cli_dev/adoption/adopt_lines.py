@@ -59,9 +59,9 @@ def candidate_lines(survey: Survey, denied: Mapping[str, str], named: Sequence[s
             yield f"  -  {_line(adoptable.called)} ({_line(adoptable.entry)}): {_line(adoptable.problem, 300)}"
 
 
-def left_out_lines(survey: Survey, chosen: Sequence[Candidate], denied: Mapping[str, str]) -> Iterator[str]:
+def left_out_lines(survey: Survey, candidates: Sequence[Candidate], denied: Mapping[str, str]) -> Iterator[str]:
     """Yield how many tools were left out, for each reason with the first of them."""
-    chosen_entries = {candidate.entry for candidate in chosen}
+    chosen_entries = {candidate.entry for candidate in candidates}
     left: dict[str, list[str]] = {}
     for candidate in survey.candidates:
         if candidate.entry not in chosen_entries:

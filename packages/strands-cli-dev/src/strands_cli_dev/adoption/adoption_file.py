@@ -37,13 +37,13 @@ def read_for_change(path: Path) -> AdoptedFile:
     return adopted
 
 
-def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], *, adds: bool) -> Adoption:
+def adopt(path: Path, distribution: str, candidates: Sequence[Candidate], *, adds: bool) -> Adoption:
     """Write tools into an adoption file, with the digests of the modules that define them.
 
     Args:
         path: The file, which need not exist.
         distribution: The normalised name of the installed distribution.
-        chosen: The tools.
+        candidates: The tools.
         adds: Whether the tools that the file has of it stay, if the distribution is the one that was adopted.
 
     Raises:
@@ -53,7 +53,7 @@ def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], *, adds: b
     with _alone(path):
         file = read_for_change(path)
         before = file.distributions.get(distribution)
-        tools = {candidate.name: candidate.tool for candidate in chosen}
+        tools = {candidate.name: candidate.tool for candidate in candidates}
         entries = {tool.entry for tool in tools.values()}
         other_names: list[str] = []
         if adds and before is not None:
@@ -61,7 +61,7 @@ def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], *, adds: b
                 name for name, tool in before.tools.items() if name not in tools and tool.entry not in entries
             ]
         _require_free(path, distribution, [*tools, *other_names], file)
-        imported = any(candidate.imported for candidate in chosen) or (
+        imported = any(candidate.imported for candidate in candidates) or (
             bool(other_names) and before is not None and before.imported
         )
         _write(path, file.with_tools(distribution, tools, other_names, imported=imported))

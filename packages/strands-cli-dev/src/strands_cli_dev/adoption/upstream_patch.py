@@ -16,7 +16,7 @@ PROJECT_FILE = "pyproject.toml"
 _GIT = "--git"  # how a patch that `git apply` takes names its files
 
 
-def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Path:
+def write_patch(survey: Survey, candidates: Sequence[Candidate], folder: Path) -> Path:
     """Write `DIST.patch` into a folder and return its path.
 
     If the folder is a checkout of the project, the patch also changes its `pyproject.toml`, and the manifest is put
@@ -25,15 +25,15 @@ def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Pa
     Raises:
         ArtifactError: The file cannot be written.
     """
-    named = _named(chosen)
+    named = _named(candidates)
     points = [
         f'{candidate.called} = "{candidate.entry}"'
         for candidate in sorted(named, key=lambda candidate: candidate.called)
     ]
-    top = _top_level(named or list(chosen))
+    top = _top_level(named or list(candidates))
     source = "src/" if (folder / "src" / top).is_dir() else ""
     manifest = _manifest(survey, named)
-    parts = [_introduction(survey, chosen, named, points), _added(f"{source}{top}/{Manifest.FILE_NAME}", manifest)]
+    parts = [_introduction(survey, candidates, named, points), _added(f"{source}{top}/{Manifest.FILE_NAME}", manifest)]
     project = folder / PROJECT_FILE
     if project.is_file():
         parts.append(_declared(project, points))
@@ -44,31 +44,31 @@ def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Pa
     return target
 
 
-def _named(chosen: Sequence[Candidate]) -> list[Candidate]:
+def _named(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return those that an entry point of their own name can declare: single tools, the first of each name."""
     fitting = [
         candidate
-        for candidate in chosen
+        for candidate in candidates
         if Manifest.TOOL_NAME.fullmatch(candidate.called) and not candidate.tool.members
     ]
     return list({candidate.called: candidate for candidate in reversed(fitting)}.values())
 
 
-def _top_level(chosen: Sequence[Candidate]) -> str:
-    modules = [candidate.entry.partition(":")[0].split(".")[0] for candidate in chosen]
+def _top_level(candidates: Sequence[Candidate]) -> str:
+    modules = [candidate.entry.partition(":")[0].split(".")[0] for candidate in candidates]
     return max(modules, key=modules.count)
 
 
-def _manifest(survey: Survey, named: Sequence[Candidate]) -> str:
+def _manifest(survey: Survey, candidates: Sequence[Candidate]) -> str:
     tools: list[dict[str, Any]] = []
-    for candidate in sorted(named, key=lambda candidate: candidate.called):
+    for candidate in sorted(candidates, key=lambda candidate: candidate.called):
         definition = {key: value for key, value in candidate.tool.definition.items() if value not in (None, {})}
         tools.append({"name": candidate.called, "entry": candidate.entry, **definition})
     return render(Manifest.document(survey.tools.distribution, tools))
 
 
 def _introduction(
-    survey: Survey, chosen: Sequence[Candidate], named: Sequence[Candidate], points: Sequence[str]
+    survey: Survey, candidates: Sequence[Candidate], named: Sequence[Candidate], points: Sequence[str]
 ) -> str:
     tools = survey.tools
     lines = [
@@ -84,7 +84,7 @@ def _introduction(
         "What makes it better: readOnlyHint, destructiveHint and capabilities in the manifest, so that not every call",
         "of a tool that only reads asks a person; `strands plugin check --import` checks all of it.",
     ]
-    left_out = [candidate.entry for candidate in chosen if candidate not in named]
+    left_out = [candidate.entry for candidate in candidates if candidate not in named]
     if left_out:
         lines += ["", f"Left out, as an entry point has the name of one tool: {', '.join(left_out)}"]
     return "\n".join(lines) + "\n---\n"

@@ -43,8 +43,8 @@ def check_undescribed(
                 findings += error.findings
         elif hook is not None and not imported:  # without a hook the missing manifest is an error already
             findings.append(_not_checked(project, name, tool, may_import=hook.get("import") is True))
-    stated = json_object((hook or {}).get("tools"))
-    entries = [{**entry, **json_object(stated.get(entry["name"]))} for entry, _ in entries_and_tools]
+    statement = json_object((hook or {}).get("tools"))
+    entries = [{**entry, **json_object(statement.get(entry["name"]))} for entry, _ in entries_and_tools]
     document = render(made_document(project, entries, {}))
     manifest, faults = Manifest.parse(document.encode(), str(file), project.source.name)
     for index, entry in enumerate(manifest.tools if manifest else ()):

@@ -80,7 +80,7 @@ def _quiet_sigstore() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _signer(stated: Mapping[str, Any] | None, attestation: dict[str, Any], file: Distribution) -> Publisher:
+def _signer(statement: Mapping[str, Any] | None, attestation: dict[str, Any], file: Distribution) -> Publisher:
     """Return who signed an attestation for a file, and refuse one by another than the document states."""
     from pydantic import TypeAdapter, ValidationError
     from pypi_attestations import Attestation, AttestationError
@@ -90,14 +90,14 @@ def _signer(stated: Mapping[str, Any] | None, attestation: dict[str, Any], file:
         read = Attestation.model_validate(attestation)
         signer = _certified(read)
         by_certificate = _as_stated(signer)
-        identity = TypeAdapter(Stated).validate_python(by_certificate if stated is None else dict(stated))
+        identity = TypeAdapter(Stated).validate_python(by_certificate if statement is None else dict(statement))
     except ValidationError as error:
         raise _RefusedError(f"its attestation cannot be read: {_plain(error)}") from None
     try:
         read.verify(identity, file, offline=True)
     except AttestationError as error:
         raise _RefusedError(_plain(error).removeprefix(_PREFIX)) from None
-    if stated is not None:  # the reported publisher must be the verified one, word for word
+    if statement is not None:  # the reported publisher must be the verified one, word for word
         read.verify(TypeAdapter(Stated).validate_python(by_certificate), file, offline=True)
     return signer
 

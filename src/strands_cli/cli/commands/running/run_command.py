@@ -63,7 +63,7 @@ class Export(NamedTuple):
     file: ExportFile
 
 
-def planned_exports(planned: Plan, request: RunRequest, flags: RunFlags) -> list[Export]:
+def planned_exports(plan: Plan, request: RunRequest, flags: RunFlags) -> list[Export]:
     """Return the exports of a run about to begin, imported, and checked as far as they can be before it.
 
     Raises:
@@ -76,9 +76,9 @@ def planned_exports(planned: Plan, request: RunRequest, flags: RunFlags) -> list
     if not exports:
         return []
     folder = request.beside / request.out_dir
-    others = [folder / artifact.path for artifact in planned.spec.outputs.artifacts]
-    others += [planned.base_dir / name for name in (planned.file, *planned.files)]
-    others += [agent.recording for agent in planned.agents.values() if agent.recording is not None]
+    others = [folder / artifact.path for artifact in plan.spec.outputs.artifacts]
+    others += [plan.base_dir / name for name in (plan.file, *plan.files)]
+    others += [agent.recording for agent in plan.agents.values() if agent.recording is not None]
     others += [Path(flags.events)] if flags.events not in (None, "-") else []
     for export in exports:
         export.file.require_writable(others)
@@ -164,12 +164,12 @@ class EventFanOut:
             listener(event)
 
 
-def answer_stream(planned: Plan, flags: RunFlags, view: View, stdout: TextIO) -> AnswerStream:
+def answer_stream(plan: Plan, flags: RunFlags, view: View, stdout: TextIO) -> AnswerStream:
     """Return the writer of the answer while it is made: on a terminal, if nothing else goes to stdout."""
     from strands_cli.cli.answer_stream import AnswerStream, answering_steps
 
     streams = stdout.isatty() and not flags.as_json and flags.events != "-"
-    return AnswerStream(answering_steps(planned) if streams else (), view, stdout)
+    return AnswerStream(answering_steps(plan) if streams else (), view, stdout)
 
 
 @contextlib.contextmanager
@@ -184,7 +184,7 @@ def json_on_failure(document: dict[str, Any] | None) -> Iterator[None]:
 
 
 def run_on_terminal(
-    planned: Plan,
+    plan: Plan,
     request: RunRequest,
     document: dict[str, Any],
     flags: RunFlags,
@@ -209,50 +209,50 @@ def run_on_terminal(
     from strands_cli.outputs.trace import RunTrace
     from strands_cli.planning.plan_builder import require_runnable
 
-    require_runnable(planned)
-    exports = planned_exports(planned, request, flags)
+    require_runnable(plan)
+    exports = planned_exports(plan, request, flags)
     if first is not None:
         require_events_file(flags.events)
         first()
     is_new = document["run"] is None
     if is_new:  # the programs and places of a stored run were allowed when it began
-        require_trust(planned, may_ask=not request.detach)
+        require_trust(plan, may_ask=not request.detach)
     human = choose_human(detach=request.detach, deny=request.deny)
     notice = EndNotice(watched=(is_watched := human.mode == "terminal"))
-    say_findings(planned.findings)
+    say_findings(plan.findings)
     # The end repeats which calls were denied.
     if not flags.quiet and (human.denies or not is_watched):
-        warn_of_questions(planned, request)
+        warn_of_questions(plan, request)
     with (
-        open_view(quiet=flags.quiet, verbose=flags.verbose, limits=planned.spec.runtime.budgets) as view,
+        open_view(quiet=flags.quiet, verbose=flags.verbose, limits=plan.spec.runtime.budgets) as view,
         reserved_streams(view.tool_line, view.error_line, verbose=flags.verbose) as streams,
     ):
         human.view, human.keyboard = view, Keyboard(streams.stdin)
-        if planned.hooks is not None:
-            planned.hooks.tell, planned.hooks.watched = view.line, is_watched  # lines beside the block of progress
+        if plan.hooks is not None:
+            plan.hooks.tell, plan.hooks.watched = view.line, is_watched  # lines beside the block of progress
         trace = [RunTrace()] if flags.trace else []
-        answer = answer_stream(planned, flags, view, streams.stdout)
+        answer = answer_stream(plan, flags, view, streams.stdout)
         listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
 
         emit = EventFanOut(listeners)
-        begins = first_event(planned, document["run"])
+        begins = first_event(plan, document["run"])
         view.loading(begins)
         try:
             result = end_of(lambda: go(human, emit, begins.run_id), view)
             return CompletedRun(result, is_shown=answer.has_shown(result.response), warnings=tuple(emit.warnings))
         except StrandsCliError as error:
-            document |= say_how_it_continues(error, answer.end(), planned.store, begins.run_id, is_resumed=not is_new)
+            document |= say_how_it_continues(error, answer.end(), plan.store, begins.run_id, is_resumed=not is_new)
             raise
         finally:
             document |= {"run": view.run_id or document["run"], "status": view.ended or "failed"}
-            document |= {**(at_end(view.finished) if view.finished else {}), **findings_of(planned, emit.warnings)}
+            document |= {**(at_end(view.finished) if view.finished else {}), **findings_of(plan, emit.warnings)}
             if view.run_id is not None:
-                notice.send_later(planned.store, view.run_id)
+                notice.send_later(plan.store, view.run_id)
             answer.end().pause()
             repeat_failed_calls(view, quiet=flags.quiet)
             for trace_file in trace:
                 leave_trace(trace_file, request, flags)
-            leave_exports(exports, view.run_id, planned.store, quiet=flags.quiet)
+            leave_exports(exports, view.run_id, plan.store, quiet=flags.quiet)
             view.unpause()  # unread output of tools arrives when their streams are closed
 
 
@@ -299,14 +299,14 @@ def end_of(start: Callable[[], Coroutine[Any, Any, RunResult]], view: View) -> R
         view.settle()
 
 
-def first_event(planned: Plan, run_id: str | None) -> RunStarted:
+def first_event(plan: Plan, run_id: str | None) -> RunStarted:
     """Return the first event of a run; a new run gets its id here, before anything is loaded."""
     from strands_cli.engine.ports import SystemClock
     from strands_cli.engine.run_facts import new_run_id
     from strands_cli.events import RunStarted
 
-    clock, spec = SystemClock(), planned.spec
-    return RunStarted(clock.now(), run_id or new_run_id(clock), spec.name, spec.pattern.type, len(planned.steps))
+    clock, spec = SystemClock(), plan.spec
+    return RunStarted(clock.now(), run_id or new_run_id(clock), spec.name, spec.pattern.type, len(plan.steps))
 
 
 def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
@@ -361,16 +361,16 @@ def say_how_it_continues(
     return {"questions": questions}
 
 
-def warn_of_questions(planned: Plan, request: RunRequest) -> None:
+def warn_of_questions(plan: Plan, request: RunRequest) -> None:
     """Warn before the first call of the tools that would ask when no person can be asked: calls wait, or are denied."""
     from strands_cli.planning.planned_tool import McpTool, PythonTool
     from strands_cli.planning.resolve.mcp_servers import tools_in_lock
     from strands_cli.policy.decision import is_managed
 
     asking: dict[str, PlannedTool] = {}
-    for tool in planned.called():
-        locked = planned.pinned.get(tool.server.id) if isinstance(tool, McpTool) else None
-        its = tools_in_lock(tool, locked, planned.rules) if isinstance(tool, McpTool) and locked else [tool]
+    for tool in plan.called():
+        locked = plan.pinned.get(tool.server.id) if isinstance(tool, McpTool) else None
+        its = tools_in_lock(tool, locked, plan.rules) if isinstance(tool, McpTool) and locked else [tool]
         asking |= {listed_tool.name: listed_tool for listed_tool in its if listed_tool.decision.effect == "ask"}
     for name, tool in asking.items():
         # For example, GET and HEAD of the HTTP tools.
@@ -408,11 +408,11 @@ def repeat_failed_calls(view: View, *, quiet: bool) -> None:
 
 
 def print_outcome(
-    planned: Plan, ended: CompletedRun, flags: RunFlags, more: Mapping[str, Any] = MappingProxyType({})
+    plan: Plan, ended: CompletedRun, flags: RunFlags, more: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
     """Print the result: files on stderr, the last response on stdout; or all of it and `more` as JSON."""
     if flags.as_json:
-        print_json({**result_document(planned, ended.result, ended.warnings), **more})
+        print_json({**result_document(plan, ended.result, ended.warnings), **more})
         return
     if not flags.quiet:
         for artifact in ended.result.artifacts:
@@ -431,21 +431,21 @@ def at_end(ended: RunResult | RunFinished) -> dict[str, Any]:
     }
 
 
-def findings_of(planned: Plan, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:
+def findings_of(plan: Plan, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:
     """Return the findings in the JSON of a run: those of its plan, and the warnings that stderr has as lines."""
     places = dict.fromkeys(("file", "line", "column", "pointer"))
     warning_documents = [
         {"code": warning.code, "severity": "warning", "message": warning.message, **places, "fix": warning.fix}
         for warning in warnings
     ]
-    return {"findings": [*(finding.as_dict() for finding in planned.findings), *warning_documents]}
+    return {"findings": [*(finding.as_dict() for finding in plan.findings), *warning_documents]}
 
 
-def result_document(planned: Plan, result: RunResult, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:
+def result_document(plan: Plan, result: RunResult, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:
     """Return the JSON of a completed run."""
     return {
         "run": result.run_id,
-        "workflow": planned.spec.name,
+        "workflow": plan.spec.name,
         "status": result.status,
         "response": result.response,
         "artifacts": [dict(artifact) for artifact in result.artifacts],
@@ -455,7 +455,7 @@ def result_document(planned: Plan, result: RunResult, warnings: Sequence[RunWarn
         "cost_usd": result.cost_usd,
         "seconds": round(result.seconds, 3),
         **at_end(result),
-        **findings_of(planned, warnings),
+        **findings_of(plan, warnings),
     }
 
 
