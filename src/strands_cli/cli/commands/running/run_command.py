@@ -233,7 +233,6 @@ def run_on_terminal(
         trace = [RunTrace()] if flags.trace else []
         answer = answer_stream(plan, flags, view, streams.stdout)
         listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
-
         emit = EventFanOut(listeners)
         begins = first_event(plan, document["run"])
         view.loading(begins)
