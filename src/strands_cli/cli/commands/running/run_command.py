@@ -132,6 +132,9 @@ def _content(export: Export, run: OpenedRun) -> str | bytes:
 # Execute a planned run in the terminal: signals, streams, the view, the person, and the exports at its end.
 
 
+# Done before a run begins, when its plan and its files are checked.
+Before = Callable[[], None]
+
 # Takes the person, the listener, and the id of a new run.
 Go = Callable[["TerminalHuman", Callable[[Any], None], str], Coroutine[Any, Any, "RunResult"]]
 
@@ -184,13 +187,7 @@ def json_on_failure(document: dict[str, Any] | None) -> Iterator[None]:
 
 
 def run_on_terminal(
-    plan: Plan,
-    request: RunRequest,
-    document: dict[str, Any],
-    flags: RunFlags,
-    go: Go,
-    *,
-    first: Callable[[], None] | None = None,
+    plan: Plan, request: RunRequest, document: dict[str, Any], flags: RunFlags, go: Go, *, first: Before | None = None
 ) -> CompletedRun:
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
@@ -205,7 +202,7 @@ def run_on_terminal(
     from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.cli.terminal.event_lines import event_writer, require_events_file
     from strands_cli.cli.terminal.run_progress import open_view
-    from strands_cli.cli.terminal.terminal_human import Keyboard, choose_human
+    from strands_cli.cli.terminal.terminal_human import Keyboard
     from strands_cli.outputs.trace import RunTrace
     from strands_cli.planning.plan_builder import require_runnable
 
@@ -217,12 +214,8 @@ def run_on_terminal(
     is_new = document["run"] is None
     if is_new:  # the programs and places of a stored run were allowed when it began
         require_trust(plan, may_ask=not request.detach)
-    human = choose_human(detach=request.detach, deny=request.deny)
+    human = _human_for(plan, request, flags)
     notice = EndNotice(watched=(is_watched := human.mode == "terminal"))
-    say_findings(plan.findings)
-    # The end repeats which calls were denied.
-    if not flags.quiet and (human.denies or not is_watched):
-        warn_of_questions(plan, request)
     with (
         open_view(quiet=flags.quiet, verbose=flags.verbose, limits=plan.spec.runtime.budgets) as view,
         reserved_streams(view.tool_line, view.error_line, verbose=flags.verbose) as streams,
@@ -232,8 +225,7 @@ def run_on_terminal(
             plan.hooks.tell, plan.hooks.watched = view.line, is_watched  # lines beside the block of progress
         trace = [RunTrace()] if flags.trace else []
         answer = answer_stream(plan, flags, view, streams.stdout)
-        listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
-        emit = EventFanOut(listeners)
+        emit = EventFanOut([answer, *trace, *event_writer(flags.events, streams.stdout)])
         begins = first_event(plan, document["run"])
         view.loading(begins)
         try:
@@ -243,8 +235,7 @@ def run_on_terminal(
             document |= say_how_it_continues(error, answer.end(), plan.store, begins.run_id, is_resumed=not is_new)
             raise
         finally:
-            document |= {"run": view.run_id or document["run"], "status": view.ended or "failed"}
-            document |= {**(at_end(view.finished) if view.finished else {}), **findings_of(plan, emit.warnings)}
+            document |= _end_document(plan, view, emit.warnings, document["run"])
             if view.run_id is not None:
                 notice.send_later(plan.store, view.run_id)
             answer.end().pause()
@@ -253,6 +244,24 @@ def run_on_terminal(
                 leave_trace(trace_file, request, flags)
             leave_exports(exports, view.run_id, plan.store, quiet=flags.quiet)
             view.unpause()  # unread output of tools arrives when their streams are closed
+
+
+def _human_for(plan: Plan, request: RunRequest, flags: RunFlags) -> TerminalHuman:
+    """Return the answerer of questions, after the findings of the plan and a warning of calls without an answer."""
+    from strands_cli.cli.terminal.terminal_human import choose_human
+
+    human = choose_human(detach=request.detach, deny=request.deny)
+    say_findings(plan.findings)
+    # The end repeats which calls were denied.
+    if not flags.quiet and (human.denies or human.mode != "terminal"):
+        warn_of_questions(plan, request)
+    return human
+
+
+def _end_document(plan: Plan, view: View, warnings: Sequence[RunWarning], run_id: str | None) -> dict[str, Any]:
+    """Return the id, the status, the failed calls and the findings of a run that has ended, for its JSON."""
+    calls = at_end(view.finished) if view.finished else {}
+    return {"run": view.run_id or run_id, "status": view.ended or "failed", **calls, **findings_of(plan, warnings)}
 
 
 def run_in_terminal(
