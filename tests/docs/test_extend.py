@@ -58,8 +58,9 @@ OF_DISTRIBUTIONS = {
     "exporter": PAGE.with_name("exporters.md"),
     "notification": PAGE.with_name("add-a-notification.md"),
 }
-# Its files are too long for its page.
+# What is too long for its page.
 STORE = CLONE / "examples" / "store"
+TOOL = CLONE / "examples" / "extend" / "kind-of-tool.diff"
 ASK = """\
 version: 2
 name: ask
@@ -85,11 +86,10 @@ def sources_of(folder: Path) -> dict[str, bytes]:
 
 
 def changes_of(recipe: str) -> Iterator[Change]:
-    """Yield the changes of a recipe's blocks: `+++` names a file, `@@` begins another change in it."""
-    for block in blocks(PAGE):
-        if block.marks.get("recipe") != recipe:
-            continue
-        for part in block.text.split("+++ ")[1:]:
+    """Yield the changes of a recipe: `+++` names a file, `@@` begins another change in it."""
+    texts = [block.text for block in blocks(PAGE) if block.marks.get("recipe") == recipe]
+    for text in [TOOL.read_text("utf-8")] if recipe == "tool" else texts:
+        for part in text.split("+++ ")[1:]:
             file, _, rest = part.partition("\n")
             for hunk in rest.rstrip("\n").split("\n@@\n"):
                 lines = hunk.splitlines()
