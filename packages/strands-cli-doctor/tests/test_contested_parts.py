@@ -98,3 +98,16 @@ def test_another_distribution_never_becomes_the_doctor(sane: Folder) -> None:
     ran = sane.strands("doctor", "--json")
     assert (ran.code, ran.document["error"]["findings"][0]["code"]) == (21, "part-taken")
     assert "strands plugin uninstall strands-cli-yours" in ran.err
+
+
+@pytest.mark.parametrize("needed", [f"{CORE}<0.1", f"{CORE}>=99,<100"])
+def test_a_distribution_of_another_version_than_the_core(sane: Folder, needed: str) -> None:
+    install(sane.site, "strands-cli-yours", (COMMANDS, "shelf"))
+    (metadata,) = sane.site.glob("strands_cli_yours-*/METADATA")
+    metadata.write_text(f"{metadata.read_text()}Requires-Dist: {needed}\n")
+    ran = sane.strands("doctor", "--no-engines", "--json")
+    (line,) = [line for line in ran.document["checks"] if line["name"] == "dependencies"]
+    assert (ran.code, line["status"]) == (0, "warning")
+    assert line["fix"] == f"pip install --upgrade {CORE} strands-cli-yours"
+    broken = sane.strands("shelf")
+    assert (broken.code, f"fix: {line['fix']}, or" in broken.err, line["message"] in broken.err) == (18, True, True)

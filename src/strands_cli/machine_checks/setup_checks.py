@@ -12,13 +12,13 @@ from strands_cli.catalog.distributions.dist_info import unmet_in_closure
 from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.default_parts import CORE
+from strands_cli.default_parts import CORE, PART_GROUPS
 from strands_cli.engine.stored_runs.opened_store import open_store, opener_of
 from strands_cli.engine.stored_runs.run_owners import installed_owners
 from strands_cli.errors import Finding, StrandsCliError, suggest
 from strands_cli.hooks.hook_values import Check, HookContext
 from strands_cli.machine_checks.file_modes import secrets_here
-from strands_cli.parts.named_parts import faulty_parts
+from strands_cli.parts.named_parts import faulty_parts, parts_of
 from strands_cli.parts.named_providers import provider_named, provider_names
 from strands_cli.planning.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.planning.run_request import store_place_of
@@ -81,8 +81,19 @@ def check_dependencies(scan: Scan) -> Iterator[Check]:
     for conflict in conflicts:
         fix = f"pip install --upgrade '{CORE}'; keep programs with other requirements in environments of their own"
         yield Check("dependencies", "warning", conflict, fix)
-    if not (bad or conflicts):
+    unfit = list(_for_other_versions(scan))
+    yield from unfit
+    if not (bad or conflicts or unfit):
         yield Check("dependencies", "ok", "all are installed in supported versions")
+
+
+def _for_other_versions(scan: Scan) -> Iterator[Check]:
+    """Report the distributions with parts that are for another version of the core."""
+    from strands_cli.catalog.distributions.dist_info import unmet_by
+
+    for owner in dict.fromkeys(part.distribution for group in PART_GROUPS for part in parts_of(group, scan)):
+        if (fault := unmet_by(owner, scan)) is not None and fault.is_of_core:
+            yield Check("dependencies", "warning", fault.message, fault.fix)
 
 
 def check_variables(environ: Mapping[str, str]) -> Iterator[Check]:

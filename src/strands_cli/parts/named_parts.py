@@ -255,8 +255,13 @@ def imported_with_methods(part: Part, form: type) -> Any:
 
 def broken_part(part: Part, problem: str) -> NotEquipped:
     """Return the error of a part that cannot be used; `problem` follows its name: "is a list, not a function"."""
-    message = printable(f"{part} of {part.distribution} ({part.value}) {problem}")
-    fix = f"pip install --upgrade {part.distribution}, or name another one"
+    from strands_cli.catalog.distributions.dist_info import unmet_by
+
+    fault = unmet_by(part.distribution, scan_installed())
+    message = printable(
+        f"{part} of {part.distribution} ({part.value}) {problem}{f'; {fault.message}' if fault else ''}"
+    )
+    fix = f"{fault.fix if fault else f'pip install --upgrade {part.distribution}'}, or name another one"
     return NotEquipped(message, findings=[Finding(PART_BROKEN, message, None, fix)], fix=fix)
 
 

@@ -26,6 +26,7 @@ from strands_cli.catalog.distributions.entry_points import (
     read_file,
     read_start,
 )
+from strands_cli.default_parts import CORE
 from strands_cli.versions import satisfies
 
 if TYPE_CHECKING:
@@ -219,6 +220,25 @@ def unmet_in_closure(name: str, scan: Scan) -> Iterator[str]:
                 yield f"{owner} {scan.version(owner)} needs {requirement_text}, which is not installed"
             elif not needed.specifier.contains(version, prereleases=True):
                 yield f"{owner} {scan.version(owner)} needs {requirement_text}, and {version} is installed"
+
+
+class Unmet(NamedTuple):
+    """A requirement of a distribution that this environment does not have, and the command that installs it."""
+
+    message: str
+    fix: str
+    is_of_core: bool
+
+
+def unmet_by(distribution: str, scan: Scan) -> Unmet | None:
+    """Return a requirement of a distribution that is not installed, or in another version; that of the core first."""
+    if distribution not in scan.records:
+        return None
+    own = [one for one in unmet_in_closure(distribution, scan) if one.startswith(f"{distribution} ")]
+    of_core = [one for one in own if re.match(rf"\S+ \S+ needs {CORE}\b(?!-)", one)]
+    for message in (of_core or own)[:1]:
+        return Unmet(message, f"pip install --upgrade {f'{CORE} ' if of_core else ''}{distribution}", bool(of_core))
+    return None
 
 
 def _requirements(name: str, scan: Scan) -> list[Requirement]:
