@@ -213,6 +213,14 @@ def test_two_distributions_that_claim_a_command_are_refused_with_both_names(fold
     assert strands(folder, plugin, "shelf", "count")[:2] == (0, "3\n")
 
 
+def test_a_claim_on_a_command_of_a_group_is_one_error_without_a_guess(folder: Folder) -> None:
+    points = "[strands_cli.commands]\nruns.greet = json:loads\n"
+    for name in ("strands-cli-yours", "strands-cli-theirs"):
+        make_distribution(folder.site, name, "1.0", points, {})
+    ran = folder.strands("runs", "greet")
+    assert (ran.code, ran.err.count("strands-cli-theirs and"), "Did you mean" in ran.err) == (21, 1, False)
+
+
 def test_a_denied_distribution_is_not_imported(folder: Folder, plugin: Path) -> None:
     folder.write("strands-policy.yaml", "version: 1\nrules:\n- {deny: '*', distribution: strands-cli-yours}\n")
     code, _, err = strands(folder, plugin, "greet")

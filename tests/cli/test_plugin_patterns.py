@@ -113,6 +113,14 @@ def test_a_mistake_in_its_config_is_at_its_place(plugin: Folder) -> None:
     assert (ran.code, found) == (3, {"/pattern/config/times", "/pattern/config/tims"})
 
 
+def test_a_typo_in_its_name_is_one_finding_with_the_name(plugin: Folder) -> None:
+    flow = (plugin.work / "flow.yaml").read_text(encoding="utf-8")
+    plugin.write("flow.yaml", flow.replace("type: talk", "type: talkk"))
+    ran = plugin.strands("validate", "flow.yaml", "--json")
+    (finding,) = [one for one in ran.document["findings"] if one["code"] == "unknown-pattern"]
+    assert (ran.code, "'talkk'" in finding["message"], "`talk`" in finding["fix"]) == (3, True, True)
+
+
 def test_a_name_that_no_template_has_there_is_found(plugin: Folder) -> None:
     plugin.write("flow.yaml", FLOW.replace("{{ round }}", "{{ rounds }}"))
     assert "undefined-variable" in plugin.strands("plan", "flow.yaml").err

@@ -98,6 +98,7 @@ def test_a_filter_that_fails_names_its_distribution(plugin: Folder, template: st
     echo(plugin, template)
     ran = plugin.strands("run", "flow.yaml")
     assert (ran.code in (3, 10), problem in ran.err) == (True, True), ran.err
+    assert "strands-cli-yours" in ran.err.partition("fix: ")[2]
 
 
 def test_a_typo_is_answered_with_the_name_of_a_plugins_filter(plugin: Folder) -> None:

@@ -199,7 +199,7 @@ def is_part(scope: StepScope) -> bool:
 
 
 def _not_computed(subject: str, error: TemplateError) -> FileAtFault:
-    fix = "correct the expression"
+    fix = error.fix or "correct the expression"
     if error.is_unknown:
         fix = "correct the name; where it may have no value, ask first: `{% if NAME is defined %}`"
     if name := error.of_text:

@@ -23,6 +23,7 @@ from strands_cli.workflow.findings import (
 from strands_cli.workflow.key_meanings import Loc, meant_at, meant_key, meant_pattern, mistyped_type, section_of
 from strands_cli.workflow.model import Repairs, WorkflowSpec
 from strands_cli.workflow.patterns.graph import NO_ELSE, UNKNOWN_NODE, UNREACHABLE_NODE
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
 from strands_cli.workflow.patterns.routing import UNKNOWN_ROUTE
 from strands_cli.workflow.patterns.workflow import MISSING_DEPENDENCY, UNKNOWN_TASK
 from strands_cli.workflow.recording_file import BAD_RECORDING
@@ -232,7 +233,7 @@ class _Repair:
         elif pointer == "/pattern" and (typo := mistyped_type(self.value["pattern"])):
             self._rename(pointer, typo, (), frozenset({"type"}))
             self.revealed.add(pointer)
-        elif pointer == "/pattern" and (pattern_name := meant_pattern(value_at(self.value, pointer))):
+        elif pointer == "/pattern" and (pattern_name := meant_pattern(value_at(self.value, pointer))) in PATTERNS:
             self.value["pattern"]["type"] = pattern_name
             self.revealed.add(pointer)
         elif error["type"] != "union_tag_not_found" or not self._give_form(pointer):

@@ -78,6 +78,8 @@ class HelpGroup(FittedHelp, TyperGroup):
         """Return the command of a name; the error for an unknown one names the closest command, or all of them."""
         try:
             return super().resolve_command(ctx, args)
+        except StrandsCliError:  # a command that is known, and cannot be used
+            raise
         except Exception as unknown:
             error_shown: Any = unknown
             message = getattr(error_shown, "message", None)

@@ -26,6 +26,7 @@ class TemplateError(Exception):
         is_syntax: Whether the message is that of Jinja's parser.
         is_unknown: Whether a name or one of its parts has no value.
         of_text: The name that a text was asked for, as if it had fields.
+        fix: The next act of a person, where the template has no mistake.
     """
 
     def __init__(self, message: str, line: int | None = None, *, is_syntax: bool = False) -> None:
@@ -35,6 +36,7 @@ class TemplateError(Exception):
         self.is_syntax = is_syntax
         self.is_unknown = False
         self.of_text = ""
+        self.fix: str | None = None
 
     def __str__(self) -> str:
         return f"line {self.line} of the template: {self.message}" if self.line and self.line > 1 else self.message
@@ -120,14 +122,18 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
         except (StrandsCliError, TemplateError):
             raise
         except (Exception, SystemExit) as error:  # a plugin may raise anything, and call sys.exit
-            raise TemplateError(f"{part} of {part.distribution} failed: {type(error).__name__}: {error}") from error
+            raise _failed(part, f"failed: {type(error).__name__}: {error}") from error
         if not _is_plain(result):
-            raise TemplateError(
-                f"{part} of {part.distribution} returns {type(result).__name__}, which no template takes"
-            )
+            raise _failed(part, f"returns {type(result).__name__}, which no template takes")
         return result
 
     return call
+
+
+def _failed(part: Part, problem: str) -> TemplateError:
+    error = TemplateError(f"{part} of {part.distribution} {problem}")
+    error.fix = f"correct the expression, or report it to the authors of {part.distribution}"
+    return error
 
 
 def _imported(part: Part) -> Callable[..., Any]:

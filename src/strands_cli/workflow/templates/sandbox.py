@@ -18,7 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from strands_cli.default_parts import FILTERS as PLUGIN_FILTERS
-from strands_cli.errors import did_you_mean
+from strands_cli.errors import StrandsCliError, did_you_mean
 from strands_cli.parts.named_parts import part_named, parts_of, require_admitted
 from strands_cli.workflow.templates.bounds import (
     MAX_BITS,
@@ -429,7 +429,9 @@ def _with_lines(template: jinja2.Template, work: Callable[[], Result]) -> Result
     except (RecursionError, MemoryError) as error:
         raise TemplateError("the template needs too much memory", _line_of(template, error)) from None
     except Exception as error:  # noqa: BLE001 - filters and methods may raise anything
-        raise TemplateError(_one_line(str(error)) or type(error).__name__, _line_of(template, error)) from None
+        failed = TemplateError(_one_line(str(error)) or type(error).__name__, _line_of(template, error))
+        failed.fix = error.fix if isinstance(error, StrandsCliError) else None
+        raise failed from None
 
 
 def _call_own_macros(parts: TemplateNodes) -> None:
