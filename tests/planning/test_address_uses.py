@@ -19,7 +19,7 @@ def asked(folder: Path, **sections: Any) -> list[tuple[str, str]]:
     document = {"version": 2, "name": "w", "runtime": runtime, "agents": {"a": {"prompt": "p"}}}
     document |= {"pattern": {"type": "chain", "config": {"steps": steps}}, **sections}
     (folder / "w.yaml").write_text(write_yaml(document, allow_unicode=True), encoding="utf-8")
-    return [(use.kind, use.by) for use in Trust.of(app.plan(folder / "w.yaml")).authority.asked]
+    return [(use.kind, use.by) for use in Trust.of(app.plan(folder / "w.yaml")).authority.asked_uses]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_public_host_is_not_asked_about(here: Path) -> None:
 def test_what_a_server_opens_is_asked_about(here: Path) -> None:
     server = {"id": "own", "url": "https://mcp.example.com/", "allow_private": ["10.0.0.0/8:443"]}
     assert asked(here, tools={"mcp": [server]}) == [("network", "the MCP server own")]
-    assert "10.0.0.0/8:443" in str(Trust.of(app.plan(here / "w.yaml")).authority.asked)
+    assert "10.0.0.0/8:443" in str(Trust.of(app.plan(here / "w.yaml")).authority.asked_uses)
 
 
 def test_hosts_of_models_and_traces_show_what_they_are(here: Path) -> None:

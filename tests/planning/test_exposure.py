@@ -206,7 +206,7 @@ def test_what_a_workflow_of_others_sends_is_asked_about_until_an_answer(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: tuple[str, ...]
 ) -> None:
     trust = foreign(catalog, tmp_path, monkeypatch, "theirs", *steps)
-    assert (trust.standing, [use.kind for use in trust.authority.asked]) == ("unanswered", ["sending"])
+    assert (trust.standing, [use.kind for use in trust.authority.asked_uses]) == ("unanswered", ["sending"])
     trust.keep()
     assert trust.standing == "allowed"
 
@@ -257,7 +257,7 @@ def test_the_notes_of_a_workflow_of_others_are_asked_about(
     """
 
     def asked(file: Path) -> list[str]:
-        return [use.what for use in authority_of(plan_of(flow, catalog=catalog, file=str(file))).asked]
+        return [use.what for use in authority_of(plan_of(flow, catalog=catalog, file=str(file))).asked_uses]
 
     assert asked(tmp_path / "other" / "flow.yaml") == ["taxes.md"]
     assert asked(tmp_path / "own" / "flow.yaml") == []
