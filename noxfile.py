@@ -23,6 +23,7 @@ ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 FOR_AUTHORS = ["strands-cli-dev", "strands-cli-hatch"]
 # Commands of the program in distributions of their own.
 COMMANDS = [
+    "strands-cli-ask",
     "strands-cli-batch",
     "strands-cli-doctor",
     "strands-cli-index",

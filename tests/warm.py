@@ -37,6 +37,7 @@ _TAKEN_OVER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 _FOREIGN = ("filelock", "jinja2", "jsonschema", "sqlite3", "strands.agent.agent", "strands.models.openai")
 # Distributions of the clone that commands use where they are installed.
 _DISTRIBUTIONS = (
+    "strands_cli_ask",
     "strands_cli_batch",
     "strands_cli_dev",
     "strands_cli_workers",

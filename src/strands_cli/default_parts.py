@@ -47,6 +47,8 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "lock": "strands_cli.cli.commands.lock_command:lock",
         "list-supported": "strands_cli.cli.commands.list_commands:list_supported",
         "completion": "strands_cli.cli.commands.completion:completion",
+        "models": "strands_cli.cli.commands.models_commands:models_app",
+        "keys": "strands_cli.cli.commands.models_commands:keys_app",
     },
     PROVIDERS: {
         name: f"strands_cli.provider_table:{name.upper()}"
@@ -86,6 +88,8 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 # Names of distributions of this project, so that a fix names the one with a missing part.
 OURS: Mapping[str, Mapping[str, str]] = {
     COMMANDS: {
+        "ask": "strands-cli-ask",
+        "chat": "strands-cli-ask",
         "atomic": "strands-cli-migrate",
         "batch": "strands-cli-batch",
         "migrate": "strands-cli-migrate",

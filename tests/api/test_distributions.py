@@ -71,6 +71,7 @@ def test_a_distribution_imports_nothing_else_of_the_core(name: str) -> None:
 
 def test_no_distribution_is_missing() -> None:
     assert {
+        "strands-cli-ask",
         "strands-cli-batch",
         "strands-cli-doctor",
         "strands-cli-index",

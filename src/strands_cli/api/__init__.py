@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from strands_cli.api.text_checks import check_text as check_text
     from strands_cli.api.workflow_preview import WorkflowPreview as WorkflowPreview
     from strands_cli.api.workflows import Workflow as Workflow
+    from strands_cli.app import plan_turn as plan_turn
     from strands_cli.app import run as run
     from strands_cli.app.agent_files import check_atomic as check_atomic
     from strands_cli.app.agent_files import load_agent as load_agent
@@ -142,6 +143,7 @@ if TYPE_CHECKING:
     from strands_cli.texts.unicode_safety import texts_of as texts_of
     from strands_cli.tools.schema.schemas import first_problem as first_problem
     from strands_cli.tools.schema.schemas import schema_fault as schema_fault
+    from strands_cli.user_files.model_names import named_model as named_model
     from strands_cli.user_files.user_config import ConfigPart as ConfigPart
     from strands_cli.workflow.loader import FormatProblem as FormatProblem
     from strands_cli.workflow.loader import Translation as Translation
@@ -272,9 +274,11 @@ _PUBLIC = {
     "json_text": "strands_cli.engine.journal.damaged_rows",
     "load_agent": "strands_cli.app.agent_files",
     "load_plugin": "strands_cli.agents.loaded_plugin",
+    "named_model": "strands_cli.user_files.model_names",
     "named_run": "strands_cli.engine.stored_runs.described",
     "open_atomic": "strands_cli.workflow.parts.agent_file",
     "plan_atomic": "strands_cli.app.agent_files",
+    "plan_turn": "strands_cli.app",
     "print_json": "strands_cli.cli.output.results",
     "print_result": "strands_cli.cli.output.results",
     "printable": "strands_cli.texts.unicode_safety",

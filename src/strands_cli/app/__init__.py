@@ -273,8 +273,7 @@ def plan_rerun(
         InvalidInput: The file is no longer a valid workflow.
         UsageError: The run has no such key.
     """
-    from strands_cli.engine.run_facts import Rerun, current_source, require_program, stored_request
-    from strands_cli.engine.waiting.questions import rows_before
+    from strands_cli.engine.run_facts import current_source, require_program, stored_request
     from strands_cli.planning.plan_builder import installation_for
 
     request = stored_request(journal, changes)
@@ -283,10 +282,33 @@ def plan_rerun(
     machine = installation_for(loaded, request, catalog)
     require_program(journal, request, installed=machine.catalog.by_name)
     planned = plan(loaded, request, machine)
+    return _reusing(journal, planned, request, from_key, changed and f"{source}: {changed}")
+
+
+def plan_turn(text: str, request: RunRequest, before: StoredJournal | None = None, from_key: str = "") -> Plan | Rerun:
+    """Plan a workflow that is a text; with a stored run, a new run that begins with what that one has finished.
+
+    Args:
+        text: The workflow; its file is called `<ask>`.
+        before: The journal of the stored run, whose workflow has the same steps before the key.
+        from_key: The first step that is new.
+
+    Raises:
+        InvalidInput: It is not a valid workflow.
+        Denied: A policy file is invalid.
+    """
+    planned = plan("<ask>", request, text=text)
+    return planned if before is None else _reusing(before, planned, request, from_key, None)
+
+
+def _reusing(journal: StoredJournal, planned: Plan, request: RunRequest, from_key: str, changed: str | None) -> Rerun:
+    """Return a new run that takes over what a stored one has finished before a key."""
+    from strands_cli.engine.run_facts import Rerun
+    from strands_cli.engine.waiting.questions import rows_before
+
     last = ["artifacts"] if planned.spec.outputs.artifacts else []
     rows = rows_before(journal, from_key, [*(placed.key for placed in planned.spec.pattern.placed), *last])
-    origin = {"run": journal.get("id"), "from": from_key}
-    return Rerun(planned, request, rows, origin, changed and f"{source}: {changed}")
+    return Rerun(planned, request, rows, {"run": journal.get("id"), "from": from_key}, changed)
 
 
 async def rerun(new: Rerun, human: Human, emit: Emit, run_id: str | None = None) -> RunResult:

@@ -203,6 +203,10 @@ class RealStreams:
     stdout: TextIO
 
 
+# The stdout of tools, and the real one, from the first run of the process to its end.
+_stdouts: tuple[TextIO, TextIO] | None = None
+
+
 @contextlib.contextmanager
 def reserved_streams(on_line: OnLine, on_error_line: OnLine = say, *, verbose: bool = False) -> Iterator[RealStreams]:
     """Reserve stdin, stdout and stderr for this program while tools, their child processes and C code run.
@@ -217,17 +221,25 @@ def reserved_streams(on_line: OnLine, on_error_line: OnLine = say, *, verbose: b
             warning, and exception that ended a thread.
         verbose: Whether these come with stack traces, and with the logs of the SDK.
     """
+    global _stdouts
     with reserved_stderr(on_error_line), captured_logs(on_error_line, verbose=verbose):
         real_in = _replace(0, os.open(os.devnull, os.O_RDONLY))
         reading, writing = os.pipe()
-        theirs = sys.stdout
-        theirs.flush()
-        real_out = _replace(1, writing)
+        theirs: TextIO
+        ours: TextIO
+        if _stdouts is None:
+            theirs = sys.stdout
+            theirs.flush()
+            ours = open(  # noqa: SIM115 - a descriptor, open as long as the process
+                _replace(1, writing), "w", encoding=theirs.encoding, errors=theirs.errors, closefd=False
+            )
+            _stdouts = theirs, ours
+        else:  # a former run of this process, as in a chat
+            theirs, ours = _stdouts
+            os.close(_replace(1, writing))
+            sys.stdout = theirs
         listener = threading.Thread(target=_listen, args=(reading, on_line), daemon=True, name="strands-stdout")
         listener.start()
-        ours = open(  # noqa: SIM115 - a descriptor, open as long as the process
-            real_out, "w", encoding=theirs.encoding, errors=theirs.errors, closefd=False
-        )
         try:
             yield RealStreams(real_in, ours)
         finally:

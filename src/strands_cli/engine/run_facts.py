@@ -57,6 +57,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         "status": "running",
         **({"context": sorted(request.context)} if request.context else {}),
         **({"packaged": plan.packaged} if plan.packaged else {}),
+        **({"default_model": plan.default_model} if plan.default_model else {}),
         **surroundings_of(plan),
     }
 
@@ -69,7 +70,8 @@ def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:
 
 def snapshot_of(journal: Journal) -> FileSnapshot:
     """Return the run's folder and the texts of its files as they were when it began."""
-    return dataclasses.replace(folder_of_run(journal), texts=journal.get("files") or {})
+    model = journal.get("default_model") or ""
+    return dataclasses.replace(folder_of_run(journal), texts=journal.get("files") or {}, default_model=model)
 
 
 def folder_of_run(journal: Journal) -> FileSnapshot:

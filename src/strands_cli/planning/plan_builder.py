@@ -226,12 +226,17 @@ def resolve_workflow(
         packaged=snapshot.packaged,
         host_is_typed=bool(request.host),
         of_others=snapshot.of_others,
+        default_model=loaded.default_model or _default_of_parts(called),
     )
     of_models = _model_findings(workflow, document, machine, request, unset)
     checked = [*policy.findings, *unpriced, *_check_workflow(workflow, document, machine, request, around)]
     of_flow = check_data_flow(workflow, document, environ, unnamed, len(spec.env.secrets), is_tool=around.is_tool)
     findings = [*of_inputs, *unset, *of_models, *context.findings, *checked, *of_flow]
     return RowWorkflow(workflow, few_of_each(findings), planner, tuple(of_inputs), rest)
+
+
+def _default_of_parts(called: Sequence[PlannedTool]) -> str:
+    return next((other.plan.default_model for other in workflows_in(called).values() if other.plan.default_model), "")
 
 
 def _bounds(

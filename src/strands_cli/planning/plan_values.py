@@ -237,7 +237,7 @@ class ResolvedWorkflow:
     later leads nowhere else. `variables` are the environment variables that `runtime` names. `packaged` is the name
     `DIST/NAME` of a workflow that an installed distribution brings. `host_is_typed` says that the command line names
     the host of the models. `of_others` says whether others wrote the workflow, as it was where it was submitted; None
-    where it runs there.
+    where it runs there. `default_model` is the user's default model if a workflow here names none.
     """
 
     spec: WorkflowSpec
@@ -263,6 +263,7 @@ class ResolvedWorkflow:
     packaged: str = ""
     host_is_typed: bool = False
     of_others: bool | None = None
+    default_model: str = ""
 
     @property
     def project(self) -> Path:

@@ -29,6 +29,7 @@ from strands_cli.providers import (
     written_host,
 )
 from strands_cli.secrets.secret_sources import is_short, short_secret
+from strands_cli.user_files.stored_keys import use_stored_key
 from strands_cli.versions import is_within
 
 UNKNOWN_PROVIDER = Code(
@@ -337,6 +338,9 @@ def _check_key(
             yield Finding(LITERAL_KEY, "a key is written in the workflow file", locate(field_name), fix, "warning")
             return
     variables = key_variables(provider, settings)
+    fault = None
+    if environ is os.environ and variables and not has_key(provider, settings, environ):
+        fault = use_stored_key(variables)
     if provider.aws:
         yield from _check_aws(provider, environ, locate)
     elif not has_key(provider, settings, environ):
@@ -344,9 +348,11 @@ def _check_key(
             message = f"provider '{provider.name}' needs a key, and {' or '.join(variables)} is not set"
             # LiteLLM accepts more variables than its documentation lists, so that ours may be the wrong one.
             severity: Severity = "error" if provider.keys else "warning"
-            yield Finding(MISSING_API_KEY, message, locate("provider"), f"export {variables[0]}=...", severity)
-    elif (fault := _unusable_key(provider, settings, environ)) is not None:
-        name, problem = fault
+            fix = f"export {variables[0]}=..., or store it: strands keys set {provider.name}"
+            message += f"; {fault}" if fault else ""
+            yield Finding(MISSING_API_KEY, message, locate("provider"), fix, severity)
+    elif (unusable := _unusable_key(provider, settings, environ)) is not None:
+        name, problem = unusable
         message = f"provider '{provider.name}' needs a key, and {name} holds {problem}"
         fix = f"put the key that the provider gave you into {name}, as it is"
         yield Finding(MISSING_API_KEY, message, locate("provider"), fix)

@@ -155,12 +155,12 @@ class ConfigPart(UserFileReader):
         Raises:
             InvalidInput: It cannot be read, or others can change it.
         """
-        document = _open_config(path or user_config_file(os.environ))
+        document = open_safe_file(path or user_config_file(os.environ), "config file")
         return None if document is None else cls(document, key, f"see: strands explain {page}")
 
     def refusal(self) -> InvalidInput:
         """Return the error for a config file with findings."""
-        return _refused(Path(self._document.file), self.findings)
+        return refused_file("config file", Path(self._document.file), self.findings)
 
     def require_valid(self) -> None:
         """Check that no mistake was reported.
@@ -215,32 +215,40 @@ def _value_of(secret: SecretReference) -> str:
     return value
 
 
-def _open_config(path: Path | None) -> Document | None:
+def open_safe_file(path: Path | None, what: str) -> Document | None:
+    """Return a settings file of this user as a document; None where there is none, for which this only looks.
+
+    Args:
+        what: The kind of file in messages, such as `config file`.
+
+    Raises:
+        InvalidInput: It cannot be read, or others can change it.
+    """
     if path is None or not os.path.lexists(path):
         return None
-    findings = _unsafe(path)
+    findings = _unsafe(path, what)
     try:
-        document = open_user_file(path, "config file", BAD_CONFIG)
+        document = open_user_file(path, what, BAD_CONFIG)
     except StrandsCliError as error:
-        config_findings = [with_code(finding, BAD_CONFIG) for finding in error.findings]
-        raise _refused(path, [*findings, *config_findings]) from error
+        unread = [with_code(finding, BAD_CONFIG) for finding in error.findings]
+        raise refused_file(what, path, [*findings, *unread]) from error
     if findings:
-        raise _refused(path, findings)
+        raise refused_file(what, path, findings)
     return document
 
 
-def _unsafe(path: Path) -> list[Finding]:
+def _unsafe(path: Path, what: str) -> list[Finding]:
     """Return a finding if other users can change the file or replace it."""
-    for unsafe_path in (path, path.parent):
-        if reason := who_else_writes(unsafe_path, own_users()):
-            label = "the config file" if unsafe_path == path else "the folder of the config file"
-            fix = f"chmod o-w {shlex.quote(str(unsafe_path))}, and chown it if it is not yours"
-            return [Finding(UNSAFE_CONFIG_FILE, f"{label} is not safe: {reason}", Where(str(unsafe_path)), fix)]
+    for place in (path, path.parent):
+        if reason := who_else_writes(place, own_users()):
+            which = f"the {what}" if place == path else f"the folder of the {what}"
+            fix = f"chmod o-w {shlex.quote(str(place))}, and chown it if it is not yours"
+            return [Finding(UNSAFE_CONFIG_FILE, f"{which} is not safe: {reason}", Where(str(place)), fix)]
     return []
 
 
-def _refused(path: Path, findings: Iterable[Finding]) -> InvalidInput:
-    """Return the error for a config file with findings."""
+def refused_file(what: str, path: Path, findings: Iterable[Finding]) -> InvalidInput:
+    """Return the error for a settings file with findings."""
     every = list(findings)
     count = "a fault" if len(every) == 1 else f"{len(every)} faults"
-    return InvalidInput(f"nothing runs: the config file {path} has {count}", findings=every)
+    return InvalidInput(f"nothing runs: the {what} {path} has {count}", findings=every)

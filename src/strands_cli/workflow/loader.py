@@ -239,6 +239,24 @@ def settled(spec: WorkflowSpec) -> WorkflowSpec:
     return spec
 
 
+def with_default_model(spec: WorkflowSpec, stored: str | None) -> tuple[WorkflowSpec, str]:
+    """Return a workflow whose `runtime` names no model with the default one, and that; else unchanged, and no text.
+
+    Args:
+        stored: The default model that a run has stored; None for the user's of now.
+    """
+    runtime = spec.runtime
+    if not spec.agents or any((runtime.provider, runtime.model_id, runtime.region, runtime.host, runtime.options)):
+        return spec, ""
+    from strands_cli.user_files.model_names import NamedModel, default_model
+
+    if not (chosen := default_model() if stored is None else stored):
+        return spec, ""
+    named = NamedModel.parse(chosen)
+    changed = runtime.model_copy(update={"provider": named.provider, "model_id": named.model_id})
+    return spec.model_copy(update={"runtime": changed}), chosen
+
+
 def _remembering(spec: WorkflowSpec) -> WorkflowSpec:
     """Give each agent that names no memory the workflow's."""
     memory = spec.context_policy.memory
@@ -389,7 +407,9 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         resolved = resolve_references(candidate, document, snapshot)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings, packages = [*findings, *resolved.findings], resolved.packages
-    candidate = settled(candidate) if candidate is not None else None
+    chosen = ""
+    if candidate is not None:
+        candidate, chosen = with_default_model(settled(candidate), snapshot.default_model)
     if candidate is not None and candidate.skills:
         from strands_cli.workflow.skill_folders import check_skills
 
@@ -401,7 +421,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
             findings += check_written_numbers(candidate, sketch)
     valid_spec = candidate if spec else None
     loaded = LoadedWorkflow(
-        valid_spec, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages
+        valid_spec, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages, chosen
     )
     return loaded.with_findings(findings)
 

@@ -215,6 +215,7 @@ class LoadedWorkflow:
         readable: The workflow as far as it can be read: `spec`, else the workflow without its mistakes.
         repairs: The repairs in `readable`.
         packages: The file of each `package:DIST/NAME` that its agents name.
+        default_model: The user's default model, PROVIDER/MODEL, if `runtime` names none and so has it; else empty.
     """
 
     spec: WorkflowSpec | None
@@ -226,6 +227,7 @@ class LoadedWorkflow:
     readable: WorkflowSpec | None = None
     repairs: Repairs = field(default_factory=Repairs)
     packages: Mapping[str, str] = field(default_factory=dict)
+    default_model: str = ""
 
     @property
     def valid(self) -> WorkflowSpec | None:

@@ -81,6 +81,8 @@ def plan_text(planned: Plan) -> str:
         name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in planned.inputs.items()
     }
     lines += [f"input     {name} = {shortened(text, _TEXT)}{described.get(name, '')}" for name, text in texts.items()]
+    if planned.default_model:
+        lines.append(f"model     {planned.default_model}  (your default; see: strands models)")
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
         lines += [line for tool in agent.tools for line in _tool_lines(tool)]
@@ -166,6 +168,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
         "pattern": planned.spec.pattern.type,
         "digest": planned.digest,
         "inputs": dict(planned.inputs),
+        **({"default_model": planned.default_model} if planned.default_model else {}),
         "agents": [_agent_document(agent) for agent in planned.agents.values()],
         "steps": [
             {

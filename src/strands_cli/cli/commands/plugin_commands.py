@@ -138,7 +138,7 @@ HEADINGS = {
     "Workflows": ("run", "new", "validate", "plan", "explain", "trust", "schema"),
     "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "store"),
     "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
-    "This machine": ("list-supported", "completion"),
+    "This machine": ("models", "keys", "list-supported", "completion"),
 }
 
 # Words of other programs, with the command that does the same here.
@@ -162,7 +162,9 @@ SYNONYMS = {
     "list": "list-tools",
     "install": "plugin install",
     "search": "list-tools",
-    "providers": "list-supported",
+    "providers": "models",
+    "model": "models",
+    "key": "keys",
     "agent": "atomic",
     "test": "atomic test",
     "policy": "explain policy",
@@ -172,9 +174,7 @@ SYNONYMS = {
     "uninstall": "plugin uninstall",
     "version": "--version",
     # No command here does the same, and no name looks like them either.
-    "chat": "",
-    "ask": "",
-    "login": "",
+    "login": "keys set",
 }
 
 

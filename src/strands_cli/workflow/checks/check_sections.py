@@ -274,10 +274,13 @@ def _check_server(server: McpServer, pointer: str, workflow: LoadedWorkflow) -> 
 
 def _check_runtime(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Finding]:
     written = json_object(workflow.document.value).get("runtime")
-    if spec.agents and written is None:
-        yield Finding(MISSING_KEY, "the document has no `runtime`", workflow.where(""), "add `runtime:`")
-    elif spec.agents and isinstance(written, dict) and not written.get("provider"):
-        yield Finding(MISSING_KEY, "`runtime` has no `provider`", workflow.where("/runtime"), "add `provider:`")
+    if spec.agents and not spec.runtime.provider:
+        if written is None:
+            message = "the document has no `runtime`, and you have no default model"
+            fix = "add `runtime:`, or choose a model for all workflows: strands models default PROVIDER/MODEL"
+            yield Finding(MISSING_KEY, message, workflow.where(""), fix)
+        elif isinstance(written, dict):
+            yield Finding(MISSING_KEY, "`runtime` has no `provider`", workflow.where("/runtime"), "add `provider:`")
     policy = spec.runtime.failure_policy
     if policy.wait_min > policy.wait_max:
         message = f"`wait_min` ({policy.wait_min:g}) is longer than `wait_max` ({policy.wait_max:g})"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.terminal.live_view import View
     from strands_cli.cli.terminal.terminal_human import TerminalHuman
     from strands_cli.engine.plan_execution import RunResult
+    from strands_cli.engine.run_facts import Rerun
     from strands_cli.events import RunFinished, RunStarted, RunWarning
     from strands_cli.outputs.trace import RunTrace
     from strands_cli.parts.named_parts import Part
@@ -265,7 +266,7 @@ def _end_document(plan: Plan, view: View, warnings: Sequence[RunWarning], run_id
 
 
 def run_in_terminal(
-    plan: Callable[[RunRequest], Plan],
+    plan: Callable[[RunRequest], Plan | Rerun],
     chosen: Chosen,
     flags: RunFlags,
     more: Callable[[Plan, RunResult], Mapping[str, Any]] | None = None,
@@ -273,26 +274,28 @@ def run_in_terminal(
     """Plan a run, run it as `strands run` does, print its result, and return the exit code.
 
     Args:
-        plan: Makes the plan from the options that were typed.
+        plan: Makes the plan from the options that were typed; that of `plan_turn` may begin with another run's steps.
         more: Returns further fields of the JSON of a run that completed.
 
     Raises:
         StrandsCliError: The run did not complete.
     """
     from strands_cli import app
+    from strands_cli.engine.run_facts import Rerun
 
     document: dict[str, Any] = {"run": None, "status": "failed"}
     with json_on_failure(document if flags.as_json else None):
         flags.require_one_result()
         request = chosen.request()
-        planned = plan(request)
-        ended = run_on_terminal(
-            planned,
-            request,
-            document,
-            flags,
-            lambda human, emit, run_id: app.run(planned, request, human, emit, run_id=run_id),
-        )
+        made = plan(request)
+        planned = made.planned if isinstance(made, Rerun) else made
+
+        def go(human: TerminalHuman, emit: Callable[[Any], None], run_id: str) -> Coroutine[Any, Any, RunResult]:
+            if isinstance(made, Rerun):
+                return app.rerun(made, human, emit, run_id)
+            return app.run(planned, request, human, emit, run_id=run_id)
+
+        ended = run_on_terminal(planned, request, document, flags, go)
         print_outcome(planned, ended, flags, {} if more is None else more(planned, ended.result))
     return ExitCode.OK
 

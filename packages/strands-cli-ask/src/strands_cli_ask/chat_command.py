@@ -1,0 +1,182 @@
+"""The command `chat`: questions typed one after the other, each answered by a run that goes on with the last one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.api import (
+    Chosen,
+    ExitCode,
+    InstalledTools,
+    Interrupted,
+    RunFlags,
+    StrandsCliError,
+    UsageError,
+    hidden_characters,
+    say,
+    say_findings,
+    suggest,
+    table,
+    user_data_dir,
+    with_run_options,
+)
+from strands_cli_ask.ask_command import MODEL, OPTIONS, SYSTEM, TOOL, run_turn, save_workflow
+from strands_cli_ask.conversation import Conversation, Question, joined, tool_reference
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+
+# The words that begin with a slash, and what each does.
+WORDS = {
+    "/tools": "list the tools of this chat; /tools NAME ... adds some",
+    "/approve": "allow a tool for the rest of this chat: /approve NAME",
+    "/model": "show or change the model: /model PROVIDER/MODEL",
+    "/save": "write the conversation as a workflow: /save FILE",
+    "/new": "forget the conversation",
+    "/help": "show this list",
+    "/exit": "end; Ctrl-D does the same",
+}
+
+
+@with_run_options(only=OPTIONS)
+def chat(
+    *,
+    tool: TOOL = None,
+    model: MODEL = None,
+    system: SYSTEM = None,
+    chosen: Chosen,
+    flags: RunFlags,
+) -> int:
+    """Talk with a model in the terminal, with tools; each answer is a run of its own.
+
+    Enter sends a line; Esc and then Enter begin a new one. Ctrl-C ends an answer, and not the chat.
+
+    Example: strands chat -T calculator
+    """
+    if flags.as_json:
+        raise UsageError("a chat has no JSON", fix="ask single questions: strands ask --json")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("a chat needs a terminal", fix='ask single questions: strands ask "..."; strands ask -c "..."')
+    talk = Talk(Conversation(tools=_references(tool or ()), model=model, system=system), chosen, flags)
+    say("/help lists the words; Ctrl-D ends")
+    while not talk.is_over:
+        try:
+            line = _session().prompt("> ")
+        except KeyboardInterrupt:
+            continue  # what was typed is dropped, as in a shell
+        except EOFError:
+            break
+        talk.take(line.strip())
+    return ExitCode.OK
+
+
+@dataclass(slots=True)
+class Talk:
+    """A chat: its conversation so far, the run that has it, and the tools that were allowed on the way."""
+
+    conversation: Conversation
+    chosen: Chosen
+    flags: RunFlags
+    run: str = ""
+    allowed: list[str] = field(default_factory=list)
+    is_over: bool = False
+
+    def take(self, line: str) -> None:
+        """Do what a line says: a word with a slash, or a question."""
+        if not line:
+            return
+        try:
+            if line.startswith("/"):
+                self._do(*line.split())
+            else:
+                self._ask(line)
+        except Interrupted:
+            say("stopped; the question is not part of the conversation")
+        except StrandsCliError as error:
+            say_findings(error.findings)
+            say(f"error: {error.message}" + (f"\n  fix: {error.fix}" if error.fix else ""))
+
+    def _ask(self, words: str) -> None:
+        if hidden_characters(words):
+            say("warning: the question has characters that are not shown")
+        asked = joined(self.conversation, Question(words), ())
+        typed = {**self.chosen.typed, "allow": [*self.chosen.typed.get("allow", ()), *self.allowed]}
+        _, self.run = run_turn(asked, self.run, Chosen(typed), self.flags)
+        self.conversation = asked
+
+    def _do(self, word: str, *names: str) -> None:
+        match word:
+            case "/exit" | "/quit":
+                self.is_over = True
+            case "/help":
+                say("\n".join(table(list(WORDS.items()))))
+            case "/new":
+                self.conversation, self.run = replace(self.conversation, questions=()), ""
+            case "/tools":
+                tools = dict.fromkeys((*self.conversation.tools, *_references(names)))
+                self.conversation = replace(self.conversation, tools=tuple(tools))
+                say("\n".join(self.conversation.tools) or "no tools: /tools NAME adds one; strands list-tools has all")
+            case "/approve" if names:
+                self.allowed += names
+                say(f"allowed for this chat: {', '.join(self.allowed)}")
+            case "/approve":
+                raise UsageError("/approve needs the name of a tool", fix="/approve NAME")
+            case "/model":
+                self.conversation = replace(self.conversation, model=names[0] if names else self.conversation.model)
+                say(self.conversation.model or "your default: strands models")
+            case "/save" if len(names) == 1 and self.conversation.questions:
+                save_workflow(self.conversation, Path(names[0]), as_json=False)
+            case "/save":
+                raise UsageError("/save needs a file, and a question that was answered", fix="/save FILE")
+            case _:
+                raise UsageError(f"there is no {word}", fix=suggest(word, WORDS, "/help lists the words"))
+
+
+def _references(names: Iterable[str]) -> tuple[str, ...]:
+    """Return references to tools, each of which is installed.
+
+    Raises:
+        UsageError: One is not.
+    """
+    known = _tool_names()
+    for name in names:
+        if ":" not in name and name not in known:
+            raise UsageError(f"there is no tool '{name}'", fix=suggest(name, known, "strands list-tools has all"))
+    return tuple(tool_reference(name) for name in names)
+
+
+def _tool_names() -> Sequence[str]:
+    return sorted(record.name for record in InstalledTools(Path.cwd()).all())
+
+
+def _session() -> PromptSession[Any]:
+    """Return the line editor: with a history of its own, and completion of the words and of tools.
+
+    A new one for each line, since a run gives the process another stdout.
+    """
+    import os
+
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import NestedCompleter
+    from prompt_toolkit.history import FileHistory
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.output import create_output
+
+    tools = dict.fromkeys(_tool_names(), None)
+    words: dict[str, Any] = {**dict.fromkeys(WORDS), "/tools": tools, "/approve": tools}
+    keys = KeyBindings()
+    keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
+    history = user_data_dir(os.environ) / "chat_history"
+    history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    history.touch(mode=0o600, exist_ok=True)
+    return PromptSession(
+        history=FileHistory(str(history)),
+        completer=NestedCompleter.from_nested_dict(words),
+        complete_while_typing=False,
+        key_bindings=keys,
+        output=create_output(stdout=sys.stdout),
+    )

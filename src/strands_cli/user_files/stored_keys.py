@@ -1,0 +1,157 @@
+"""The keys of model providers that this user has stored: `keys.json` beside the policy, or the keyring.
+
+A variable of the environment beats a stored key of its name. A key is put into the environment of this process when
+a plan needs it, where everything that knows variables finds it, and hides it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import stat
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from strands_cli.config import user_config_dir
+from strands_cli.errors import UsageError
+from strands_cli.system.atomic_file import own_users, who_else_writes, write_atomically
+from strands_cli.texts.canonical_json import json_object, strict_json
+
+FILE = "keys.json"
+VERSION = 1
+SERVICE = "strands-cli"
+MAX_BYTES = 1_000_000
+# A keyring that waits for a password that nobody types must not hold up a run.
+KEYRING_SECONDS = 10.0
+# The value in the file of a key that the keyring has.
+IN_KEYRING = True
+
+
+def keys_file() -> Path | None:
+    """Return the path of the file; None for a user without a home directory."""
+    folder = user_config_dir(os.environ)
+    return folder / FILE if folder else None
+
+
+def stored_keys() -> dict[str, str | bool]:
+    """Return the stored keys by their variables: the key, or `IN_KEYRING`; nothing without the file.
+
+    Raises:
+        UsageError: The file cannot be read, is not of this program, or others can read or change it.
+    """
+    path = keys_file()
+    if path is None or not os.path.lexists(path):
+        return {}
+    if fault := _exposed(path):
+        raise UsageError(f"the file of keys {path} is not safe: {fault}", fix=f"chmod 600 {path}, and make new keys")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+        value = json_object(strict_json(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"the file of keys {path} cannot be read: {reason}", fix=_REMOVE.format(path)) from None
+    keys = value.get("keys")
+    if value.get("version") != VERSION or not isinstance(keys, dict) or not all(map(_is_key, keys.values())):
+        raise UsageError(f"{path} is not a file of keys of this version", fix=_REMOVE.format(path))
+    return keys
+
+
+_REMOVE = "remove {}, and store the keys again: strands keys set PROVIDER"
+
+
+def _is_key(value: object) -> bool:
+    return value is IN_KEYRING or (isinstance(value, str) and bool(value))
+
+
+def _exposed(path: Path) -> str | None:
+    """Return how others can read or change the file; None where they cannot."""
+    for place in (path, path.parent):
+        if reason := who_else_writes(place, own_users()):
+            return reason
+    if sys.platform != "win32" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        return "other users may read it"
+    return None
+
+
+def write_stored_keys(keys: Mapping[str, str | bool]) -> Path:
+    """Write the file, for this user alone, and return its path.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    path = keys_file()
+    if path is None:
+        raise UsageError("there is no home directory for the file of keys", fix="set HOME or XDG_CONFIG_HOME")
+    text = json.dumps({"version": VERSION, "keys": dict(sorted(keys.items()))}, indent=2)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(path, f"{text}\n".encode(), force=True, mode=0o600)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or error}"
+        raise UsageError(message, fix="correct its permissions") from error
+    return path
+
+
+def use_stored_key(variables: Sequence[str]) -> str | None:
+    """Put the first stored key of these variables into the environment; return why that is not possible.
+
+    Returns:
+        The fault of the file or the keyring in words; None where there is none, also where nothing is stored.
+    """
+    try:
+        keys = stored_keys()
+    except UsageError as error:
+        return f"{error.message} ({error.fix})"
+    variable = next((name for name in variables if name in keys), None)
+    if variable is None:
+        return None
+    key = keys[variable]
+    if isinstance(key, bool):
+        try:
+            key = keyring_call("get_password", SERVICE, variable)
+        except UsageError as error:
+            return error.message
+        if not key:
+            return f"the keyring has no {variable} of the service '{SERVICE}'"
+    os.environ[variable] = key
+    return None
+
+
+def has_keyring() -> bool:
+    """Return whether the package `keyring` is installed, and finds a keyring that works here."""
+    try:
+        return float(keyring_call("get_keyring").priority) > 0
+    except (UsageError, AttributeError, TypeError, ValueError):
+        return False
+
+
+def keyring_call(name: str, *arguments: str) -> Any:
+    """Call a function of the package `keyring`, and wait a few seconds for its answer.
+
+    Raises:
+        UsageError: It is not installed, does not answer, or has no key store on this machine.
+    """
+    answers: list[Any] = []
+    faults: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            answers.append(getattr(importlib.import_module("keyring"), name)(*arguments))
+        except BaseException as error:  # noqa: BLE001 - a backend raises anything; its thread must end
+            faults.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(KEYRING_SECONDS)
+    if answers:
+        return answers[0]
+    if not faults:
+        raise UsageError(f"the keyring did not answer in {KEYRING_SECONDS:g} s", fix="unlock it, and try again")
+    if isinstance(faults[0], ImportError):
+        raise UsageError("the package keyring is not installed", fix="pip install keyring")
+    raise UsageError(f"the keyring failed: {type(faults[0]).__name__}", fix="strands keys set PROVIDER --file")
