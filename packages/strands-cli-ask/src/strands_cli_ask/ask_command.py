@@ -63,7 +63,7 @@ def ask(
 ) -> int:
     """Ask a model one question, with tools and with standard input; the run is journaled like any other.
 
-    Example: cat build.log | strands ask "what failed?" -T calculator
+    Example: strands ask "What is 17 * 23?" -T calculator
     """
     from strands_cli_ask.conversation import Conversation, joined, last_conversation, read_schema, tool_reference
 

@@ -203,7 +203,7 @@ def set_key(
 
     The key is typed when it is asked for, or comes from standard input.
 
-    Example: strands keys set openai < key.txt
+    Example: strands keys set openai
     """
     from strands_cli.providers import fault_of_key
     from strands_cli.user_files.stored_keys import (
