@@ -260,7 +260,7 @@ def test_each_extra_pins_what_the_sdk_admits() -> None:
 def test_a_missing_key_names_its_variable_and_any_alternative_serves(name: str, variable: str) -> None:
     found = only(check_provider(settings(name), {variable: " "}), "missing-api-key")
     assert variable in found.message
-    assert found.fix == f"export {variable}=..."
+    assert found.fix == f"export {variable}=..., or store it: strands keys set {name}"
     for key in PROVIDERS[name].keys:
         assert checked(settings(name), {key: "a-whole-key"}) == []
 

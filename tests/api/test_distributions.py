@@ -21,7 +21,7 @@ CLONE = Path(__file__).parent.parent.parent
 PACKAGES = CLONE / "packages"
 PUBLIC: dict[str, str] = vars(api)["_PUBLIC"]
 # Types that programs and the pages name without an import.
-NAMED_ONLY = {"RunChoices", "StoredArtifact", "StoredRunChoices", "Workflow"}
+NAMED_ONLY = {"RedactedFormatter", "RunChoices", "StepFinished", "StoredArtifact", "StoredRunChoices", "Workflow"}
 
 
 @cache

@@ -179,7 +179,6 @@ def resolve_workflow(
 
     Args:
         machine: This machine; of its environment it takes the presence of keys, and the variables that `runtime` names.
-            request: The person's choices about the run.
         around: The workflow that this one is a tool of, and its rules; its inputs come with each call.
     """
     document, snapshot, environ, policy = loaded.document, loaded.snapshot, machine.environ, machine.policy

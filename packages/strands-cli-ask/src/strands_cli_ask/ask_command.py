@@ -112,7 +112,8 @@ def save_workflow(conversation: Conversation, file: Path, *, as_json: bool) -> i
     except FileExistsError:
         raise ArtifactError(f"{file} exists", fix="choose another name: --save FILE") from None
     except OSError as error:
-        raise ArtifactError(f"{file} cannot be written: {error.strerror or error}") from error
+        message = f"{file} cannot be written: {error.strerror or error}"
+        raise ArtifactError(message, fix="choose another place: --save FILE") from error
     if as_json:
         print_json({"file": str(file)})
     else:

@@ -127,7 +127,7 @@ class Talk:
                 raise UsageError("/approve needs the name of a tool", fix="/approve NAME")
             case "/model":
                 self.conversation = replace(self.conversation, model=names[0] if names else self.conversation.model)
-                say(self.conversation.model or "your default: strands models")
+                say(self.conversation.model or "your default: strands models default")
             case "/save" if len(names) == 1 and self.conversation.questions:
                 save_workflow(self.conversation, Path(names[0]), as_json=False)
             case "/save":

@@ -118,7 +118,7 @@ def read_schema(path: Path) -> Mapping[str, Any]:
     """
     document = read_document(path)
     if document.findings:
-        raise InvalidInput(f"{path} is not a schema", findings=document.findings)
+        raise InvalidInput(f"{path} is not a schema", findings=document.findings, fix="correct it")
     if not isinstance(document.value, Mapping):
         raise InvalidInput(f"{path} is not a JSON Schema: it has no keys", fix="such as: {type: object}")
     return document.value
@@ -168,7 +168,7 @@ def _read(run: OpenedRun) -> Conversation:
         system = inputs["system"]["default"] if "system" in inputs else None
         return Conversation(questions, tuple(agent["tools"]), model, system, agent.get("output_schema"))
     except (KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
-        raise RunRecordError(f"run {run.id} is not that of a question: {error}") from error
+        raise RunRecordError(f"run {run.id} is not that of a question: {error}", fix="ask without -c") from error
 
 
 def joined(before: Conversation, question: Question, tools: Sequence[str], **changes: Any) -> Conversation:

@@ -164,7 +164,7 @@ def alias(
         raise UsageError("an alias needs a model", fix=f"strands models alias {name} PROVIDER/MODEL, or --remove")
     if remove:
         if name not in aliases:
-            raise UsageError(f"there is no alias '{name}'", fix=suggest(name, aliases, "see: strands models"))
+            raise UsageError(f"there is no alias '{name}'", fix=suggest(name, aliases, "see: strands models list"))
         if name == names.default:
             raise UsageError(f"'{name}' is the default model", fix="choose another one first: strands models default")
         del aliases[name]
@@ -196,7 +196,9 @@ def _require_provider(name: str, aliases: Iterable[str]) -> None:
 
 def set_key(
     provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider, or the name of its variable.")],
-    value: Annotated[str | None, typer.Argument(hidden=True)] = None,
+    value: Annotated[
+        str | None, typer.Argument(hidden=True, help="Refused: a key is typed when it is asked for.")
+    ] = None,
     in_file: Annotated[bool, typer.Option("--file", help="Use the file, also where there is a keyring.")] = False,
 ) -> None:
     """Store a key: in the keyring if the package keyring and one are here, else in a file that only you can read.

@@ -82,7 +82,7 @@ def plan_text(planned: Plan) -> str:
     }
     lines += [f"input     {name} = {shortened(text, _TEXT)}{described.get(name, '')}" for name, text in texts.items()]
     if planned.default_model:
-        lines.append(f"model     {planned.default_model}  (your default; see: strands models)")
+        lines.append(f"model     {planned.default_model}  (your default; see: strands models list)")
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
         lines += [line for tool in agent.tools for line in _tool_lines(tool)]

@@ -201,20 +201,13 @@ def run_on_terminal(
         StrandsCliError: The run did not complete.
     """
     from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.cli.terminal.event_lines import event_writer, require_events_file
+    from strands_cli.cli.terminal.event_lines import event_writer
     from strands_cli.cli.terminal.run_progress import open_view
     from strands_cli.cli.terminal.terminal_human import Keyboard
     from strands_cli.outputs.trace import RunTrace
-    from strands_cli.planning.plan_builder import require_runnable
 
-    require_runnable(plan)
-    exports = planned_exports(plan, request, flags)
-    if first is not None:
-        require_events_file(flags.events)
-        first()
     is_new = document["run"] is None
-    if is_new:  # the programs and places of a stored run were allowed when it began
-        require_trust(plan, may_ask=not request.detach)
+    exports = _checked_before(plan, request, flags, first, is_new=is_new)
     human = _human_for(plan, request, flags)
     notice = EndNotice(watched=(is_watched := human.mode == "terminal"))
     with (
@@ -263,6 +256,23 @@ def _end_document(plan: Plan, view: View, warnings: Sequence[RunWarning], run_id
     """Return the id, the status, the failed calls and the findings of a run that has ended, for its JSON."""
     calls = at_end(view.finished) if view.finished else {}
     return {"run": view.run_id or run_id, "status": view.ended or "failed", **calls, **findings_of(plan, warnings)}
+
+
+def _checked_before(
+    planned: Plan, request: RunRequest, flags: RunFlags, first: Callable[[], None] | None, *, is_new: bool
+) -> list[Export]:
+    """Check that a plan can run, its files can be written, and a person trusts it; return its exports."""
+    from strands_cli.cli.terminal.event_lines import require_events_file
+    from strands_cli.planning.plan_builder import require_runnable
+
+    require_runnable(planned)
+    exports = planned_exports(planned, request, flags)
+    if first is not None:
+        require_events_file(flags.events)
+        first()
+    if is_new:  # the programs and places of a stored run were allowed when it began
+        require_trust(planned, may_ask=not request.detach)
+    return exports
 
 
 def run_in_terminal(
