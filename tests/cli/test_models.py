@@ -135,7 +135,7 @@ def test_a_key_on_the_command_line_is_refused_and_not_repeated(folder: Folder) -
 
 
 @pytest.mark.parametrize("text", ["", "your-api-key", "two words", "'sk-quoted'"])
-def test_a_text_that_is_no_key_is_not_stored(text: str, folder: Folder) -> None:
+def test_a_text_that_is_not_a_key_is_not_stored(text: str, folder: Folder) -> None:
     assert folder.strands("keys", "set", "openai", given=text).code == 2
     assert not (settings(folder) / "keys.json").exists()
 

@@ -11,7 +11,7 @@ from tests.warm import STRANDS
 from tests.wordings import Wording
 
 
-def said(server: ModelServer, number: int = -1) -> list[tuple[str, str]]:
+def messages_of(server: ModelServer, number: int = -1) -> list[tuple[str, str]]:
     """Return the roles and texts of the messages of a request."""
 
     def text(content: object) -> str:
@@ -20,30 +20,30 @@ def said(server: ModelServer, number: int = -1) -> list[tuple[str, str]]:
     return [(message["role"], text(message["content"])) for message in server.model_requests[number]["messages"]]
 
 
-def test_a_question_is_answered_on_stdout_and_nothing_else_is_said(folder: Folder) -> None:
+def test_a_question_is_answered_on_stdout_and_nothing_else(folder: Folder) -> None:
     ran = folder.strands("ask", "what", "do", "bees", "do?")
     assert (ran.code, ran.out, ran.err) == (0, "The user said: what do bees do?\n", "")
 
 
 def test_the_text_of_a_pipe_follows_the_question(folder: Folder, server: ModelServer) -> None:
     assert folder.strands("ask", "what failed?", given="line 1\nline 2\n").code == 0
-    assert said(server)[-1] == ("user", "what failed?\n\nline 1\nline 2")
+    assert messages_of(server)[-1] == ("user", "what failed?\n\nline 1\nline 2")
 
 
 def test_a_text_alone_is_the_question(folder: Folder, server: ModelServer) -> None:
     assert folder.strands("ask", given="why?\n").code == 0
-    assert said(server)[-1] == ("user", "why?")
+    assert messages_of(server)[-1] == ("user", "why?")
 
 
 @pytest.mark.parametrize("words", ["{{ 7 * 7 }}", "{% for x in y %}", "${HOME}", "a: b\n- c: &d", "'\" \\ \t é 蜂"])
 def test_a_question_is_sent_as_it_is_written(words: str, folder: Folder, server: ModelServer) -> None:
     assert folder.strands("ask", words).code == 0
-    assert said(server)[-1] == ("user", words)
+    assert messages_of(server)[-1] == ("user", words)
 
 
-def test_the_system_prompt_is_no_template_either(folder: Folder, server: ModelServer) -> None:
+def test_the_system_prompt_is_not_a_template_either(folder: Folder, server: ModelServer) -> None:
     assert folder.strands("ask", "hello", "-s", "Be {{ brief }}.").code == 0
-    assert said(server)[0] == ("system", "Be {{ brief }}.")
+    assert messages_of(server)[0] == ("system", "Be {{ brief }}.")
 
 
 def test_a_tool_is_called_through_the_permission_check(folder: Folder, server: ModelServer) -> None:
@@ -67,7 +67,7 @@ def test_a_question_goes_on_with_the_last_one(folder: Folder, server: ModelServe
     folder.strands("ask", "who are you?", "-s", "A bee.", "-T", "calculator")
     ran = folder.strands("ask", "-c", "and why?")
     assert (ran.code, ran.out) == (0, "The user said: and why?\n")
-    assert said(server) == [
+    assert messages_of(server) == [
         ("system", "A bee."),
         ("user", "who are you?"),
         ("assistant", "The user said: who are you?"),
@@ -75,7 +75,7 @@ def test_a_question_goes_on_with_the_last_one(folder: Folder, server: ModelServe
     ]
     assert [tool["function"]["name"] for tool in server.model_requests[-1]["tools"]] == ["calculator"]
     assert folder.strands("ask", "-c", "really?").code == 0
-    assert len(said(server)) == 6
+    assert len(messages_of(server)) == 6
     assert len(server.model_requests) == 3  # no question was asked again
 
 
@@ -85,7 +85,7 @@ def test_going_on_after_a_failure_leaves_the_question_that_failed_out(folder: Fo
     assert folder.strands("ask", "-c", "two").code == 10
     server.script = lambda request: Turn("yes")
     assert folder.strands("ask", "-c", "three").code == 0
-    assert [text for role, text in said(server) if role == "user"] == ["one", "three"]
+    assert [text for role, text in messages_of(server) if role == "user"] == ["one", "three"]
 
 
 def test_a_model_on_the_command_line_beats_the_default(folder: Folder, server: ModelServer) -> None:
@@ -139,7 +139,7 @@ def test_mistakes_are_named_before_a_model_is_asked(
     wording(ran.err)
 
 
-def test_input_that_is_no_text_is_refused(folder: Folder, server: ModelServer) -> None:
+def test_input_that_is_not_text_is_refused(folder: Folder, server: ModelServer) -> None:
     (folder.work / "picture").write_bytes(b"\xff\xd8\xff\xe0")
     ran = folder.run(["sh", "-c", f'"{STRANDS}" ask "what is this?" < picture'])
     assert (ran.code, server.model_requests) == (2, [])

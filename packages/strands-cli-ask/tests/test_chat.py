@@ -11,7 +11,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("a pseudo-terminal as POSIX has it", allow_module_level=True)
 
-from test_ask import said
+from test_ask import messages_of
 
 from tests.cli.strands import SECONDS, Folder
 from tests.fakes.model_server import ModelServer, Turn
@@ -21,7 +21,7 @@ PROMPT = r">\x08\x1b\[2C"
 
 
 @pytest.mark.terminals
-def test_a_chat_remembers_what_was_said_and_ends_with_ctrl_d(folder: Folder, server: ModelServer) -> None:
+def test_a_chat_remembers_the_answers_and_ends_with_ctrl_d(folder: Folder, server: ModelServer) -> None:
     with folder.terminal("chat", PROMPT_TOOLKIT_NO_CPR="1") as terminal:
         for words, answer in [
             ("hello", "The user said: hello"),
@@ -36,7 +36,7 @@ def test_a_chat_remembers_what_was_said_and_ends_with_ctrl_d(folder: Folder, ser
         terminal.wait_for(PROMPT)
         terminal.type("\x04")
         assert terminal.end() == 0
-    assert [text for role, text in said(server) if role == "user"] == ["hello", "and why?"]
+    assert [text for role, text in messages_of(server) if role == "user"] == ["hello", "and why?"]
     assert folder.strands("validate", "flow.yaml").code == 0
 
 
@@ -62,7 +62,7 @@ def test_ctrl_c_ends_the_answer_and_not_the_chat(folder: Folder, server: ModelSe
         terminal.wait_for(PROMPT)
         terminal.type("\x04")
         assert terminal.end() == 0
-    assert [text for role, text in said(server) if role == "user"] == ["quick"]
+    assert [text for role, text in messages_of(server) if role == "user"] == ["quick"]
 
 
 def test_a_chat_needs_a_terminal(folder: Folder, server: ModelServer) -> None:

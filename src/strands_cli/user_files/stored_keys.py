@@ -25,7 +25,7 @@ FILE = "keys.json"
 VERSION = 1
 SERVICE = "strands-cli"
 MAX_BYTES = 1_000_000
-# A keyring that waits for a password that nobody types must not hold up a run.
+# A keyring may wait for a password while no person is here, and must not hold up a run.
 KEYRING_SECONDS = 10.0
 # The value in the file of a key that the keyring has.
 IN_KEYRING = True

@@ -114,7 +114,7 @@ def read_schema(path: Path) -> Mapping[str, Any]:
     """Return the JSON Schema in a JSON or YAML file.
 
     Raises:
-        InvalidInput: It cannot be read, or is no mapping.
+        InvalidInput: It cannot be read, or is not a mapping.
     """
     document = read_document(path)
     if document.findings:
