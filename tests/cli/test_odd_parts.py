@@ -37,6 +37,9 @@ def good():
     print("good")
 
 
+CORE_NUMBER = 3
+
+
 def leaves():
     sys.exit("no shelf")
 
@@ -292,6 +295,23 @@ def test_a_filter_that_ends_the_process_fails_its_step(folder: Folder) -> None:
     install(folder, f"[{FILTERS}]\nshout = strands_cli_odd:exits\n")
     ran = ran_with_filter(folder, "shout")
     assert (ran.code, "strands-cli-odd" in ran.err) == (10, True), ran.err
+
+
+@pytest.mark.parametrize("value", ["strands_cli_odd:gone", "strands_cli_absent:shout", "strands_cli_odd:CORE_NUMBER"])
+def test_a_filter_that_cannot_be_used_stops_the_run_before_its_first_step(folder: Folder, value: str) -> None:
+    install(folder, f"[{FILTERS}]\nshout = {value}\n")
+    steps = [{"agent": "writer", "input": "x"}, {"agent": "writer", "input": "{{ 'x' | shout }}"}]
+    folder.workflow(steps, {"steps.0": [{"text": "done"}], "steps.1": [{"text": "done"}]})
+    assert folder.strands("plan", "flow.yaml").code == 0  # a plan imports no filter
+    ran = folder.strands("run", "flow.yaml", "--json")
+    assert (ran.code, ran.document["status"], "strands-cli-odd" in ran.err) == (18, "failed", True), ran.err
+    assert folder.strands("runs", "list", "--json").document["runs"] == []
+
+
+def test_a_filter_of_another_workflow_stops_no_run(folder: Folder) -> None:
+    install(folder, f"[{FILTERS}]\nshout = strands_cli_odd:gone\n")
+    folder.workflow([{"agent": "writer", "input": "x"}], {"steps.0": [{"text": "done"}]})
+    assert folder.strands("run", "flow.yaml").code == 0
 
 
 def test_a_filter_that_may_not_be_imported_has_its_place(folder: Folder) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.distributions.scan import scan_installed
-from strands_cli.default_parts import OWNERS, STORES
+from strands_cli.default_parts import OWNERS, STORES, owner_by_name
 from strands_cli.engine.stored_runs.opened_store import open_store, opener_of
 from strands_cli.engine.stored_runs.run_owners import run_owner
 from strands_cli.errors import Denied, NotEquipped
 from strands_cli.lock.lock_reader import Lock
 from strands_cli.lock.lock_writer import render_lock
-from strands_cli.parts.named_parts import part_named, parts_in_use
+from strands_cli.parts.named_parts import part_named, parts_in_use, parts_of
 from strands_cli.parts.plugin_lock import lock_plugins
 from strands_cli.store_place import StorePlace
 
@@ -83,10 +83,16 @@ def test_two_owners_of_one_name_are_refused_with_both_names(install: Install, tm
 @pytest.mark.parametrize(("group", "name"), [(STORES, "postgresql"), (STORES, "postgres"), (OWNERS, "workers")])
 def test_a_name_of_ours_is_of_no_other(install: Install, tmp_path: Path, group: str, name: str) -> None:
     install("strands-tool-zzz", group, name)
+    owner = owner_by_name(group, name)
+    if owner in {part.distribution for part in parts_of(group)}:  # it has the name, whoever else claims it
+        assert part_named(group, name) in parts_of(group)
+        assert part_named(group, name).distribution == owner  # type: ignore[union-attr]
+        return
     with pytest.raises(Denied) as refused:
         part_named(group, name)
     assert "strands-tool-zzz" in str(refused.value)
     assert "hidden-password-1" not in str(refused.value)
+    assert f"pip install {owner}" in str(refused.value.fix) or "strands-cli[" in str(refused.value.fix)
     assert imported(tmp_path) == []
 
 

@@ -36,6 +36,7 @@ from strands_cli.policy.rule import Rule
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.telemetry.unheard_spans import tracing_of
 from strands_cli.workflow.steps import CallStep
+from strands_cli.workflow.templates.plugin_filters import import_filters
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Human
@@ -133,6 +134,7 @@ async def _load(
     stack: contextlib.AsyncExitStack, plan: Plan, request: RunRequest, shared: SharedRuns, warn: Warn
 ) -> Workers:
     """Load the tools and the agents of a run; they are closed at its end, and no error of it holds a secret."""
+    import_filters((plan.text, *plan.files.values()))
     tell = None if request.python_tools is not None else warn
     workers = await assemble(plan, workspace_of(plan, request.beside), shared, request, tell)
     stack.enter_context(redacted_errors(workers.redactor))

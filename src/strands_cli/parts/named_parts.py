@@ -158,19 +158,22 @@ def owners_of_packages() -> dict[str, str]:
 def part_named(group: str, name: str, scan: Scan | None = None) -> Part | None:
     """Return the part of a name, if its owner is certain; None where nothing declares it.
 
-    A name of the core is the core's, whatever else is installed; one that no entry point of it has is None too.
+    A name of the core, or of an installed distribution of this project, is theirs, whatever else claims it; one of the
+    core that no entry point of it has is None too.
 
     Args:
         scan: The scan of installed distributions, where there is one.
 
     Raises:
-        Denied: Two distributions claim it, or one other than its owner.
+        Denied: Two distributions claim it, or one other than its owner, which is not installed.
     """
     if name in DEFAULTS.get(group, {}):
         return Part(group, name, CORE, DEFAULTS[group][name])
     if name in RESERVED.get(group, ()):
         return None
     claims = [part for part in parts_of(group, scan) if part.name == name]
+    owner = owner_by_name(group, name)
+    claims = [part for part in claims if part.distribution == owner] or claims
     fault = _fault(claims)
     if fault is not None:
         raise Denied(fault.message, findings=[fault], fix=fault.fix)
@@ -200,7 +203,10 @@ def _fault(claims: list[Part]) -> Finding | None:
     if owner is not None and len(others) == len(claims):
         message = f"{message}, which is that of {owner}"
     refused = (others or claims[1:])[0].distribution
-    return Finding(PART_TAKEN, message, None, f"uninstall what you do not mean: strands plugin uninstall {refused}")
+    fix = f"uninstall what you do not mean: strands plugin uninstall {refused}"
+    if owner is not None and len(others) == len(claims) and owner != CORE:
+        fix = f"{install_of(owner)}, which then has the name; or strands plugin uninstall {refused}"
+    return Finding(PART_TAKEN, message, None, fix)
 
 
 def distributions_with_parts(names: Iterable[str], scan: Scan) -> list[str]:

@@ -17,7 +17,7 @@ from strands_cli.cli.commands.running.run_command import json_on_failure
 from strands_cli.cli.output.messages import say, write_error
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.default_parts import COMMANDS, OURS, install_of
-from strands_cli.errors import Denied, ExitCode, Interrupted, UsageError, has_errors, suggest
+from strands_cli.errors import Denied, ExitCode, Interrupted, NotEquipped, UsageError, has_errors, suggest
 from strands_cli.plugins.installer import parse_install_target
 from strands_cli.texts.phrases import counted
 
@@ -283,8 +283,9 @@ def install(
 
     Example: strands plugin install ./strands_tool_yours-1.0-py3-none-any.whl
     """
-    if index:
-        raise UsageError(f"--index comes with {_PREVIEW}", fix=install_of(_PREVIEW))
+    for option, typed in (("--index", index), ("--force", force)):
+        if typed:
+            raise NotEquipped(f"{option} comes with {_PREVIEW}", fix=install_of(_PREVIEW))
     return _carry_out(target, enable, yes=yes, as_json=as_json, is_upgrade=False)
 
 

@@ -108,15 +108,37 @@ def without_plugin_filters() -> Iterator[None]:
         _plans.reset(token)
 
 
+# The filters of distributions that a template of this process names, each with what imports it.
+_named: dict[Part, Callable[[], object]] = {}
+
+
+def import_filters(texts: Iterable[str]) -> None:
+    """Import the filters of distributions in these texts, so that one that cannot be used stops no run in its middle.
+
+    Args:
+        texts: A workflow that was checked, and its other files.
+
+    Raises:
+        NotEquipped: One cannot be imported, or is not a function.
+    """
+    whole = "\n".join(texts)
+    for part, load in _named.items():
+        if part.name in whole:
+            load()
+
+
 def plugin_filter(part: Part) -> Callable[..., Any]:
     """Return a function that calls the filter of a distribution with copies of its arguments."""
     loaded: list[Callable[..., Any]] = []
 
+    def load() -> None:
+        if not loaded:
+            loaded.append(_imported(part))
+
     def call(*args: Any, **kwargs: Any) -> Any:
         if _plans.get():
             raise TemplateError(f"{part} is called in a run alone")
-        if not loaded:
-            loaded.append(_imported(part))
+        load()
         try:
             result = loaded[0](*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
         except (StrandsCliError, TemplateError):
@@ -127,6 +149,7 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
             raise _failed(part, f"returns {type(result).__name__}, which no template takes")
         return result
 
+    _named[part] = load
     return call
 
 
