@@ -127,3 +127,10 @@ def test_a_denied_distribution_and_two_owners_are_refused(plugin: Folder) -> Non
     ran = plugin.strands("run", "flow.yaml")
     assert (ran.code, ran.codes) == (21, ["part-taken"])
     assert not was_imported(plugin)
+
+
+@pytest.mark.parametrize("versions", [(2, 1), (1, 2), (0, "two")])
+def test_a_version_that_is_written_twice_is_the_first_mistake(folder: Folder, versions: tuple[object, object]) -> None:
+    folder.write("flow.yaml", f"version: {versions[0]}\nname: flow\nversion: {versions[1]}\n")
+    ran = folder.strands("validate", "flow.yaml")
+    assert (ran.code, "duplicate-key" in ran.codes) == (3, True), ran.err

@@ -48,7 +48,9 @@ def test_a_config_file_with_a_target_stops_a_run_before_it_begins(bare: Without)
     checked = bare.strands("doctor", "--no-engines")
     assert checked.returncode == 18, checked.stdout
     assert INSTALL in checked.stdout
-    assert bare.strands("plan", "flow.yaml").returncode == 0
+    for options in ([], ["--json"]):
+        planned = bare.strands("plan", "flow.yaml", *options)
+        assert (planned.returncode, INSTALL in planned.stderr) == (18, True), planned.stderr
 
 
 @pytest.mark.parametrize("text", ["", "notify: []", "notify:"])

@@ -30,6 +30,7 @@ from strands_cli.workflow.model import LoadedWorkflow, Repairs, WorkflowSpec
 from strands_cli.workflow.sections import Inputs, InputSpec
 from strands_cli.yaml_files.document import Document, escape
 from strands_cli.yaml_files.document_reader import NO_SNAPSHOT, FileSnapshot
+from strands_cli.yaml_files.yaml_events import DUPLICATE_KEY
 
 # Documents of other formats and versions, which installed distributions translate into the present format.
 
@@ -98,6 +99,8 @@ def translated(document: Document, stored: int | None = None) -> tuple[Document,
         Denied: The translation is of a distribution that may not be imported.
         NotEquipped: No distribution has the format or reads the version, or the translation is broken.
     """
+    if any(finding.code == DUPLICATE_KEY and _is_about_format(finding) for finding in document.findings):
+        return document, ()  # which of the two is meant, is the first question
     part, where = _part_of(document, stored)
     if part is None:
         return document, ()
@@ -115,6 +118,10 @@ def translated(document: Document, stored: int | None = None) -> tuple[Document,
     aliases = {**document.aliases, **{new: old for new, old in moved.items() if new not in at_once}}
     value = dict(translation.value)
     return replace(document, value=value, positions={**positions, **at_once}, aliases=aliases, written={}), findings
+
+
+def _is_about_format(finding: Finding) -> bool:
+    return finding.where is not None and finding.where.pointer in ("/version", "/format")
 
 
 def _part_of(document: Document, stored: int | None) -> tuple[Part | None, str]:

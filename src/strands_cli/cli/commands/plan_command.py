@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,10 +11,11 @@ import typer
 
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.commands.watch_option import WATCH
-from strands_cli.cli.output.messages import error_document, say_findings
+from strands_cli.cli.output.messages import error_document, report_error, say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
 from strands_cli.cli.terminal_text import one_line
+from strands_cli.config import user_config_file
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.texts.phrases import shortened
 
@@ -65,7 +67,24 @@ def _report(planned: Plan, *, quiet: bool) -> int:
         require_runnable(planned)
     except StrandsCliError as error:
         return error.exit_code
+    try:
+        _require_notifications()
+    except StrandsCliError as error:
+        return report_error(error)
     return ExitCode.OK
+
+
+def _require_notifications() -> None:
+    """Check that the notifications of the user's config file can be sent, as a run does before it begins.
+
+    Raises:
+        StrandsCliError: The file is not valid, or the distribution that sends them is not installed.
+    """
+    config = user_config_file(os.environ)
+    if config is not None and os.path.lexists(config):
+        from strands_cli.parts.notify_hooks import notify_part
+
+        notify_part()
 
 
 def plan_text(planned: Plan) -> str:
