@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution
@@ -104,6 +106,17 @@ def test_a_workflow_of_it_is_checked_planned_run_and_shown(plugin: Folder) -> No
     shown = plugin.strands("runs", "show", "last")
     assert (shown.code, "rounds.1" in shown.out) == (0, True)
     assert plugin.strands("explain", "flow.yaml").code == 0
+
+
+def test_the_schema_for_editors_accepts_it(plugin: Folder) -> None:
+    schema = plugin.strands("schema").document
+    flow = yaml.safe_load((plugin.work / "flow.yaml").read_text("utf-8"))
+    assert flow["pattern"]["type"] not in ("chain", "graph")
+    Draft202012Validator(schema).validate(flow)
+    plain = Draft202012Validator(plugin.strands("schema", "--plain").document)
+    assert not plain.is_valid(flow)
+    flow["pattern"]["type"] = "of-no-distribution"
+    assert not Draft202012Validator(schema).is_valid(flow)
 
 
 def test_a_mistake_in_its_config_is_at_its_place(plugin: Folder) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from strands_cli.workflow.model import WorkflowSpec
@@ -26,11 +26,9 @@ def workflow_schema() -> dict[str, Any]:
     """Return the JSON Schema (Draft 2020-12) of a workflow.
 
     It accepts every shape that `load_spec` accepts, shorthands included. Only `load_spec` checks references and
-    templates, which depend on other parts of the file.
+    templates, which depend on other parts of the file, and whether agents have a model: a person may have a default.
     """
-    with_agents = {"required": ["agents"], "properties": {"agents": {"minProperties": 1}}}
-    needs = {"required": ["runtime"], "properties": {"runtime": {"required": ["provider"]}}}
-    return {**_schema_of(WorkflowSpec, TITLE), "if": with_agents, "then": needs}
+    return _schema_of(WorkflowSpec, TITLE)
 
 
 def agent_schema() -> dict[str, Any]:
@@ -86,6 +84,22 @@ def offer_tools(schema: dict[str, Any], tools: Mapping[str, Mapping[str, Any] | 
         for ref, config in sorted(tools.items())
     ]
     return filled
+
+
+def offer_patterns(schema: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the schema with patterns of installed distributions, whose settings an editor cannot check."""
+    of_type = [
+        {
+            "type": "object",
+            "properties": {"type": {"const": name}, "config": {"type": "object"}},
+            "required": ["type"],
+            "description": "A pattern of an installed distribution; `strands validate` checks it.",
+        }
+        for name in names
+    ]
+    pattern = schema["properties"]["pattern"]
+    changed = {**pattern, "oneOf": [*pattern["oneOf"], *of_type]}
+    return {**schema, "properties": {**schema["properties"], "pattern": changed}} if of_type else schema
 
 
 def _open_to_notes(definition: dict[str, Any]) -> None:

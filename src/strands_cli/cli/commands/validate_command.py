@@ -57,7 +57,7 @@ def schema(
     Example: strands schema > workflow.schema.json
     """
     from strands_cli.cli.output.results import print_json
-    from strands_cli.workflow.format_schema import agent_schema, offer_tools, workflow_schema
+    from strands_cli.workflow.format_schema import agent_schema, offer_patterns, offer_tools, workflow_schema
 
     if spec is not None:
         if plain or agent:
@@ -65,7 +65,18 @@ def schema(
         print_json(_schema_of_inputs(spec), is_ours=False)
         return
     whole = agent_schema() if agent else workflow_schema()
-    print_json(whole if plain else offer_tools(whole, _installed_tools()), is_ours=False)
+    if not plain:
+        whole = offer_tools(whole, _installed_tools())
+        whole = whole if agent else offer_patterns(whole, _installed_patterns())
+    print_json(whole, is_ours=False)
+
+
+def _installed_patterns() -> list[str]:
+    """Return the names of the patterns of installed distributions, which are not imported."""
+    from strands_cli.default_parts import DEFAULTS, PATTERNS
+    from strands_cli.parts.named_parts import names_in
+
+    return [name for name in names_in(PATTERNS) if name not in DEFAULTS[PATTERNS]]
 
 
 def _schema_of_inputs(source: str) -> dict[str, Any]:
