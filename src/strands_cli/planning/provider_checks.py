@@ -136,7 +136,8 @@ def unknown_provider(name: str, provider_names: Collection[str], locate: Locate)
     """Return the finding for an absent provider, with the nearest of the known ones."""
     message = f"there is no provider '{name}'"
     if (distribution := OURS[GROUP].get(name)) is None:
-        fix = suggest(SYNONYMS.get(name.lower(), name), provider_names, f"use one of: {', '.join(provider_names)}")
+        known = f"use one of: {', '.join(provider_names)}; or install the distribution that brings it"
+        fix = suggest(SYNONYMS.get(name.lower(), name), provider_names, known)
     else:
         message = f"the provider '{name}' is that of {distribution}, which is not installed"
         fix = f"pip install {distribution}"

@@ -260,7 +260,8 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
         if name is None:
             fix = f"add `type: {pattern_name}`" if pattern_name else f"one of {', '.join(PATTERNS.installed())}"
             return Finding(MISSING_KEY, "`pattern` has no `type`", where, fix)
-        fix = f"did you mean `{pattern_name}`?" if pattern_name else f"one of {', '.join(PATTERNS.installed())}"
+        known = f"one of {', '.join(PATTERNS.installed())}, or install the distribution that brings it"
+        fix = f"did you mean `{pattern_name}`?" if pattern_name else known
         return Finding(UNKNOWN_PATTERN, f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix)
     for key in value:
         close = did_you_mean(str(key), STEP_WORDS)

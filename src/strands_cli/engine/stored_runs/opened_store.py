@@ -81,7 +81,10 @@ def _no_opener(place: StorePlace, points: list[str]) -> NotEquipped | UsageError
     if distribution is not None:
         return NotEquipped(f"no plugin for the store {place} is installed", fix=f"pip install {distribution}")
     schemes = [*points, *OURS[STORES]]
-    fix = suggest(place.scheme, schemes, "write postgresql://USER@HOST/DATABASE, or name a directory with --runs-dir")
+    known = (
+        "write postgresql://USER@HOST/DATABASE, name a directory with --runs-dir, or install the store's distribution"
+    )
+    fix = suggest(place.scheme, schemes, known)
     return UsageError(f"no store has addresses such as {place}", fix=fix)
 
 

@@ -373,7 +373,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         part = part_named(PLUGIN_FILTERS, node.name)
         if part is None:
             known_filters = [*self.filters, *(part.name for part in parts_of(PLUGIN_FILTERS))]
-            raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, known_filters)}", node.lineno)
+            hint = _close(node.name, known_filters) or "; the distribution that brings it may be missing"
+            raise TemplateError(f"there is no filter {node.name!r}{hint}", node.lineno)
         require_admitted(part)
         self.filters[node.name] = bounded_filter(node.name, plugin_filter(part))
 
