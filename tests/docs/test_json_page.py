@@ -64,6 +64,10 @@ SMALL = {
     "plugin enable": ["plugin", "enable", "strands-hooks-bees"],
     "atomic new": ["atomic", "new", "bees"],
     "plugin verify": ["plugin", "verify"],
+    "models list": ["models", "list"],
+    "models default": ["models", "default"],
+    "models alias": ["models", "alias", "fast", "openai/tiny"],
+    "keys list": ["keys", "list"],
     "atomic list": ["atomic", "list"],
     "atomic test": ["atomic", "test", str(EXAMPLES / "atomic" / "triage.yaml")],
 }

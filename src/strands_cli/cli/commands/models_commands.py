@@ -151,6 +151,7 @@ def alias(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The short name.")],
     model: Annotated[str | None, _MODEL] = None,
     remove: Annotated[bool, _REMOVE] = False,
+    as_json: JSON = False,
 ) -> None:
     """Give a model a short name, or remove one.
 
@@ -176,7 +177,10 @@ def alias(
     if not remove:
         _require_provider(names.resolve(name).provider, aliases)
     write_model_names(names)
-    say(one_line(f"removed {name}" if remove else f"{name} is {names.resolve(name)}"))
+    if as_json:
+        print_json({"alias": name, "model": None if remove else str(names.resolve(name))})
+    else:
+        say(one_line(f"removed {name}" if remove else f"{name} is {names.resolve(name)}"))
 
 
 def _require_provider(name: str, aliases: Iterable[str]) -> None:
@@ -200,6 +204,7 @@ def set_key(
         str | None, typer.Argument(hidden=True, help="Refused: a key is typed when it is asked for.")
     ] = None,
     in_file: Annotated[bool, typer.Option("--file", help="Use the file, also where there is a keyring.")] = False,
+    as_json: JSON = False,
 ) -> None:
     """Store a key: in the keyring if the package keyring and one are here, else in a file that only you can read.
 
@@ -231,7 +236,10 @@ def set_key(
         where = "the keyring"
     else:
         where = str(write_stored_keys({**keys, variable: key}))
-    say(one_line(f"stored {variable} in {where}"))
+    if as_json:
+        print_json({"variable": variable, "place": where})
+    else:
+        say(one_line(f"stored {variable} in {where}"))
     if os.environ.get(variable, "").strip():
         say(f"warning: {variable} is set in the environment, and beats it")
 
@@ -274,6 +282,7 @@ def list_keys(as_json: JSON = False) -> None:
 
 def remove_key(
     provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider, or the name of its variable.")],
+    as_json: JSON = False,
 ) -> None:
     """Remove a stored key.
 
@@ -288,7 +297,10 @@ def remove_key(
     if isinstance(keys[variable], bool):
         keyring_call("delete_password", SERVICE, variable)
     write_stored_keys({name: key for name, key in keys.items() if name != variable})
-    say(f"removed {variable}")
+    if as_json:
+        print_json({"variable": variable, "removed": True})
+    else:
+        say(f"removed {variable}")
 
 
 def _variable_of(name: str) -> str:
