@@ -84,7 +84,7 @@ def test_two_owners_of_one_name_are_refused_with_both_names(install: Install, tm
 def test_a_name_of_ours_is_of_no_other(install: Install, tmp_path: Path, group: str, name: str) -> None:
     install("strands-tool-zzz", group, name)
     owner = owner_by_name(group, name)
-    if owner in {part.distribution for part in parts_of(group)}:  # it has the name, whoever else claims it
+    if owner in {part.distribution for part in parts_of(group)}:  # it has the name, also where others claim it
         assert part_named(group, name) in parts_of(group)
         assert part_named(group, name).distribution == owner  # type: ignore[union-attr]
         return
