@@ -19,7 +19,6 @@ from strands_cli.catalog.publisher_records import pin_of, publisher_of
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import NotEquipped, StrandsCliError
 from strands_cli.lock.lock_reader import LockedDistribution, LockedDocument, LockedModule, LockedTool
-from strands_cli.secrets.secret_forms import credentials_in
 from strands_cli.toolref import ToolRef
 
 # Describe installed distributions as values of a lock, from metadata and files, without importing a plugin.
@@ -218,6 +217,8 @@ def _shortened(value: Any, key: str = "", depth: int = 0) -> Any:
 
 def _shortened_text(text: str, key: str) -> str:
     """Return a text as the lock stores it; the digest of a long one shows that its end has changed."""
+    from strands_cli.secrets.secret_forms import credentials_in  # half of what a check of a lock may cost
+
     if next(credentials_in(text), None) or (_SECRET_KEY.search(key) and not _PLAIN.fullmatch(text)):
         return NOT_STORED
     if len(text) <= MAX_TEXT:

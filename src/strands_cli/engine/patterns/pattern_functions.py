@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import Any, cast
 
 from strands_cli.catalog.distributions.scan import import_named
@@ -16,4 +17,8 @@ Pattern = Callable[[Run, Any], Awaitable[dict[str, Any]]]
 def function_of(pattern: PatternModel) -> Pattern:
     """Return the function that runs a pattern."""
     runs = type(pattern).runs
-    return cast(Pattern, import_named(runs) if isinstance(runs, str) else runs)
+    return cast(Pattern, _imported(runs) if isinstance(runs, str) else runs)
+
+
+# Once in a process: the search for a module takes longer than a short run.
+_imported = lru_cache(import_named)

@@ -121,7 +121,7 @@ def import_filters(texts: Iterable[str]) -> None:
     Raises:
         NotEquipped: One cannot be imported, or is not a function.
     """
-    whole = "\n".join(texts)
+    whole = "\n".join(texts) if _named else ""
     for part, load in _named.items():
         if part.name in whole:
             load()
