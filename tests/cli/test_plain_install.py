@@ -95,8 +95,6 @@ def test_what_only_the_index_has_says_what_to_install(anyone: Person, tmp_path: 
         assert (absent.code, INSTALL in absent.err) == (18, True), absent.err
     named = anyone.strands("plugin", "install", "x", "--index", str(tmp_path), "--yes")
     assert (named.code, INSTALL in named.err) == (18, True)
-    forced = anyone.strands("plugin", "install", "x", "--force", "--yes", "--json")
-    assert (forced.code, forced.document["error"]["code"]) == (18, "not-equipped")
     shown = anyone.strands("plugin", "--help")
     assert "strands-cli-index" not in shown.out.partition("Commands:")[0]
     assert "search" not in shown.out

@@ -283,9 +283,8 @@ def install(
 
     Example: strands plugin install ./strands_tool_yours-1.0-py3-none-any.whl
     """
-    for option, typed in (("--index", index), ("--force", force)):
-        if typed:
-            raise NotEquipped(f"{option} comes with {_PREVIEW}", fix=install_of(_PREVIEW))
+    if index:
+        raise NotEquipped(f"--index comes with {_PREVIEW}", fix=install_of(_PREVIEW))
     return _carry_out(target, enable, yes=yes, as_json=as_json, is_upgrade=False)
 
 
