@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from strands_cli.config import user_config_dir
 from strands_cli.errors import Finding, InvalidInput, UsageError, Where
-from strands_cli.system.atomic_file import write_atomically
+from strands_cli.user_files.own_files import own_file, write_own_file
 from strands_cli.user_files.user_config import BAD_CONFIG, VERSION, UserFileReader, open_safe_file, refused_file
 
 FILE = "models.json"
@@ -77,19 +74,13 @@ class _Reader(UserFileReader):
         return refused_file("file of models", Path(self._document.file), self.findings)
 
 
-def model_names_file() -> Path | None:
-    """Return the path of the file; None for a user without a home directory."""
-    folder = user_config_dir(os.environ)
-    return folder / FILE if folder else None
-
-
 def read_model_names() -> ModelNames:
     """Return the user's names of models; without the file, for which this only looks, there are none.
 
     Raises:
         InvalidInput: It cannot be read, or others can change it.
     """
-    document = open_safe_file(model_names_file(), "file of models")
+    document = open_safe_file(own_file(FILE), "file of models")
     return ModelNames() if document is None else _Reader(document, BAD_CONFIG, f"see: {_AGAIN} --help").read()
 
 
@@ -105,7 +96,7 @@ def default_model() -> str:
     try:
         return str(names.resolve(names.default))
     except UsageError as error:
-        path = model_names_file() or Path(FILE)
+        path = own_file(FILE) or Path(FILE)
         finding = Finding(BAD_CONFIG, error.message, Where(str(path)), error.fix)
         raise refused_file("file of models", path, [finding]) from error
 
@@ -121,21 +112,10 @@ def named_model(name: str) -> NamedModel:
 
 
 def write_model_names(names: ModelNames) -> None:
-    """Write the file, readable for others but not writable.
+    """Write the file.
 
     Raises:
         UsageError: It cannot be written.
     """
-    path = model_names_file()
-    if path is None:
-        raise UsageError("there is no home directory for the file of models", fix="set HOME or XDG_CONFIG_HOME")
-    content: dict[str, Any] = {"version": VERSION, "default": names.default, "aliases": dict(names.aliases)}
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(
-            path, f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode(), force=True, mode=0o600
-        )
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror or error}", fix="correct its permissions"
-        ) from error
+    content = {"version": VERSION, "default": names.default, "aliases": dict(names.aliases)}
+    write_own_file(own_file(FILE), "file of models", content)

@@ -7,7 +7,6 @@ a plan needs it, where everything that knows variables finds it, and hides it.
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import stat
 import sys
@@ -16,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.config import user_config_dir
 from strands_cli.errors import UsageError
-from strands_cli.system.atomic_file import own_users, who_else_writes, write_atomically
 from strands_cli.texts.canonical_json import json_object, strict_json
+from strands_cli.user_files.own_files import exposed_place, own_file, write_own_file
 
 FILE = "keys.json"
 VERSION = 1
@@ -31,19 +29,13 @@ KEYRING_SECONDS = 10.0
 IN_KEYRING = True
 
 
-def keys_file() -> Path | None:
-    """Return the path of the file; None for a user without a home directory."""
-    folder = user_config_dir(os.environ)
-    return folder / FILE if folder else None
-
-
 def stored_keys() -> dict[str, str | bool]:
     """Return the stored keys by their variables: the key, or `IN_KEYRING`; nothing without the file.
 
     Raises:
         UsageError: The file cannot be read, is not of this program, or others can read or change it.
     """
-    path = keys_file()
+    path = own_file(FILE)
     if path is None or not os.path.lexists(path):
         return {}
     if fault := _exposed(path):
@@ -70,9 +62,8 @@ def _is_key(value: object) -> bool:
 
 def _exposed(path: Path) -> str | None:
     """Return how others can read or change the file; None where they cannot."""
-    for place in (path, path.parent):
-        if reason := who_else_writes(place, own_users()):
-            return reason
+    if exposed := exposed_place(path):
+        return exposed[1]
     if sys.platform != "win32" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         return "other users may read it"
     return None
@@ -84,17 +75,7 @@ def write_stored_keys(keys: Mapping[str, str | bool]) -> Path:
     Raises:
         UsageError: It cannot be written.
     """
-    path = keys_file()
-    if path is None:
-        raise UsageError("there is no home directory for the file of keys", fix="set HOME or XDG_CONFIG_HOME")
-    text = json.dumps({"version": VERSION, "keys": dict(sorted(keys.items()))}, indent=2)
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(path, f"{text}\n".encode(), force=True, mode=0o600)
-    except OSError as error:
-        message = f"{path} cannot be written: {error.strerror or error}"
-        raise UsageError(message, fix="correct its permissions") from error
-    return path
+    return write_own_file(own_file(FILE), "file of keys", {"version": VERSION, "keys": dict(sorted(keys.items()))})
 
 
 def use_stored_key(variables: Sequence[str]) -> str | None:

@@ -15,7 +15,7 @@ from strands_cli.config import user_config_file
 from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, UsageError, Where, suggest, too_many
 from strands_cli.secrets.redactor import Redactor, hide_in_output
 from strands_cli.secrets.secret_sources import SecretFault, SecretReference, read_secret
-from strands_cli.system.atomic_file import own_users, who_else_writes
+from strands_cli.user_files.own_files import exposed_place
 from strands_cli.yaml_files.document import Document, escape
 from strands_cli.yaml_files.document_reader import read_document
 
@@ -239,12 +239,12 @@ def open_safe_file(path: Path | None, what: str) -> Document | None:
 
 def _unsafe(path: Path, what: str) -> list[Finding]:
     """Return a finding if other users can change the file or replace it."""
-    for place in (path, path.parent):
-        if reason := who_else_writes(place, own_users()):
-            which = f"the {what}" if place == path else f"the folder of the {what}"
-            fix = f"chmod o-w {shlex.quote(str(place))}, and chown it if it is not yours"
-            return [Finding(UNSAFE_CONFIG_FILE, f"{which} is not safe: {reason}", Where(str(place)), fix)]
-    return []
+    if (exposed := exposed_place(path)) is None:
+        return []
+    place, reason = exposed
+    which = f"the {what}" if place == path else f"the folder of the {what}"
+    fix = f"chmod o-w {shlex.quote(str(place))}, and chown it if it is not yours"
+    return [Finding(UNSAFE_CONFIG_FILE, f"{which} is not safe: {reason}", Where(str(place)), fix)]
 
 
 def refused_file(what: str, path: Path, findings: Iterable[Finding]) -> InvalidInput:

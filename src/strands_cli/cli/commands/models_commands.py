@@ -17,7 +17,7 @@ from strands_cli.cli.terminal_text import one_line, table
 from strands_cli.errors import UsageError, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from strands_cli.provider_table import Provider
 
@@ -42,9 +42,10 @@ def list_models(
     Example: strands models list --reach
     """
     from strands_cli.user_files.model_names import read_model_names
+    from strands_cli.user_files.stored_keys import stored_keys
 
-    names = read_model_names()
-    providers = [_described(provider, reach=reach) for provider in _providers()]
+    names, keys = read_model_names(), stored_keys()
+    providers = [_described(provider, keys, reach=reach) for provider in _providers()]
     if as_json:
         print_json({"default": names.default or None, "aliases": dict(names.aliases), "providers": providers})
         return
@@ -69,11 +70,11 @@ def _providers() -> list[Provider]:
     return [row for row in rows if row is not None and row.name != "replay"]
 
 
-def _described(provider: Provider, *, reach: bool) -> dict[str, Any]:
+def _described(provider: Provider, keys: Collection[str], *, reach: bool) -> dict[str, Any]:
     from strands_cli.planning.provider_checks import check_extra
 
     missing = list(check_extra(provider)) if provider.make is not None else []
-    key, fix = _key_of(provider)
+    key, fix = _key_of(provider, keys)
     return {
         "name": provider.name,
         "title": provider.title,
@@ -85,17 +86,15 @@ def _described(provider: Provider, *, reach: bool) -> dict[str, Any]:
     }
 
 
-def _key_of(provider: Provider) -> tuple[str, str | None]:
-    """Return where the key of a provider is, and what stores one where it has none."""
-    from strands_cli.user_files.stored_keys import stored_keys
-
+def _key_of(provider: Provider, keys: Collection[str]) -> tuple[str, str | None]:
+    """Return the place of a provider's key, and the command that stores one where it has none."""
     if provider.aws:
         return "of AWS", None
     if not provider.keys:
         return ("not needed" if provider.name != "litellm" else "of its service"), None
     if any(os.environ.get(name, "").strip() for name in provider.keys):
         return "environment", None
-    if any(name in stored_keys() for name in provider.keys):
+    if any(name in keys for name in provider.keys):
         return "stored", None
     return "none", f"strands keys set {provider.name}"
 
