@@ -59,8 +59,8 @@ class ToolMetadataFields(TypedDict, total=False):
         timeout_s: Seconds after which a call is ended.
         max_output_bytes: Bytes of output after which it is cut.
         family: A group of tools, of one or several distributions.
-        category: Its purpose. requires: Its requirements: `distributions`, `modules`, `python`, `os`, `env`, as in the
-            manifest.
+        category: Its purpose.
+        requires: Its requirements: `distributions`, `modules`, `python`, `os`, `env`, as in the manifest.
         deprecated: `since` and `replacement`.
         config_schema: JSON Schema of its configuration.
         examples: Inputs, each `{"input": {...}}`.

@@ -307,8 +307,9 @@ async def assemble(
     """Load every tool and model of a plan before its first effect.
 
     Args:
-        workspace: The folders that file tools may touch. shared: The shared parts of runs. request: Has the Python
-            objects of a program that are tools, and its values for the tools of this run.
+        workspace: The folders that file tools may touch.
+        shared: The shared parts of runs.
+        request: Has the Python objects of a program that are tools, and its values for the tools of this run.
         tell: Is called for a slow import of a plugin.
         is_typed: Whether a person makes the calls by hand.
 

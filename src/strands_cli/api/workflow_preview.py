@@ -31,8 +31,8 @@ class WorkflowPreview:
         plan: The plan of a run without inputs.
         findings: Those of the plan, without the ones about missing inputs.
         sections: Its programs, files, addresses and sent data, parts that no step uses included: sentences by the title
-            of their section. digest: The SHA-256 in hex of the files and of the programs and files that they name on
-            this machine.
+            of their section.
+        digest: The SHA-256 in hex of the files and of the programs and files that they name on this machine.
     """
 
     plan: Plan

@@ -157,8 +157,9 @@ class Handover:
     """A run that another process works on.
 
     Args:
-        planned: Its plan. request: The request that it was planned with. owner: The owner of the run: the name of a
-            `RunOwner`.
+        planned: Its plan.
+        request: The request that it was planned with.
+        owner: The owner of the run: the name of a `RunOwner`.
 
     Attributes:
         planned: The plan without findings about files of this machine; missing keys and extras are warnings in it.

@@ -321,7 +321,9 @@ class RowRuns:
     """Runs rows in this process, all of them with one plan, one catalog and the same model objects.
 
     Attributes:
-        rows: The workflow of the rows. store: The store of the runs. shared: Their shared parts.
+        rows: The workflow of the rows.
+        store: The store of the runs.
+        shared: Their shared parts.
         warn: Takes warnings of runs.
         redactor: Hides the secrets of the workflow.
     """

@@ -50,8 +50,8 @@ class Correction:
     Attributes:
         before: The plan of the run's own workflow.
         after: The plan of the corrected one.
-        changed: The JSON pointers of the differences, and the names of other files that differ. steps: The keys of
-            added, removed and changed steps.
+        changed: The JSON pointers of the differences, and the names of other files that differ.
+        steps: The keys of added, removed and changed steps.
     """
 
     before: Plan

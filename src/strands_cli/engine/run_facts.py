@@ -338,8 +338,8 @@ def create_journal(
     Args:
         store: Where it is created.
         run_id: Its id; None makes one.
-        rerun: The effects of another run, for this one to begin with. further: Facts to store besides, or in place of
-            others.
+        rerun: The effects of another run, for this one to begin with.
+        further: Facts to store besides, or in place of others.
 
     Raises:
         RunRecordError: it cannot be created.

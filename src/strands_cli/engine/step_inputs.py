@@ -212,7 +212,8 @@ class StepInputs:
     """Makes the inputs of the steps of one run.
 
     Attributes:
-        conversations: The memory of its agents. templates: The sandbox that renders its templates.
+        conversations: The memory of its agents.
+        templates: The sandbox that renders its templates.
     """
 
     def __init__(self, plan: Plan, ports: Ports, warn: Callable[[str], None]) -> None:

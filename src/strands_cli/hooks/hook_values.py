@@ -59,7 +59,8 @@ class Check:
     Attributes:
         name: The checked thing, in a few words.
         status: `ok`; `warning` (works, but not as it should); `failed` (something will not work).
-        message: The result. fix: The remedy.
+        message: The result.
+        fix: The remedy.
     """
 
     name: str
@@ -172,8 +173,9 @@ class WaitingQuestion:
     Attributes:
         key: The question's path in the workflow.
         kind: `gate`, `approval` of a tool call, `interrupt` (a tool asks), or `decision` about a call that was cut off
-            or has lost its object. prompt: The question. approve_answers: The answer of `approve` by itself; None where
-            `--answer` is needed, and for a decision.
+            or has lost its object.
+        prompt: The question.
+        approve_answers: The answer of `approve` by itself; None where `--answer` is needed, and for a decision.
         commands: The command lines that answer it, which work in any folder of this machine.
     """
 

@@ -94,8 +94,8 @@ class ArtifactPlaces:
         """Begin without paths.
 
         Args:
-            force: Whether anything there is overwritten. replaces: Whether a file is overwritten, but neither a link
-                nor a directory.
+            force: Whether anything there is overwritten.
+            replaces: Whether a file is overwritten, but neither a link nor a directory.
         """
         self._force, self._replaces = force, replaces
         self._taken: set[Path] = set()

@@ -32,8 +32,8 @@ def provider_named(name: str, policy: Policy | None = None, lock: NamingFolder |
     """Return a provider; that of a distribution is imported after policy and the lock have been asked.
 
     Args:
-        name: The name in a workflow or a command. policy: The policy in force; by default that of this machine and of
-            the current directory.
+        name: The name in a workflow or a command.
+        policy: The policy in force; by default that of this machine and of the current directory.
         lock: The workflow that names it.
 
     Raises:

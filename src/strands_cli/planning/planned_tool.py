@@ -146,8 +146,9 @@ class AnyTool:
     """The shared parts of every kind of planned tool. Nothing is imported for it.
 
     Attributes:
-        name: Its name for the model. ref: Its reference in the workflow. record: Its description, known without loading
-            it.
+        name: Its name for the model.
+        ref: Its reference in the workflow.
+        record: Its description, known without loading it.
         decision: Policy's answer before any argument is known.
         conditional: Rules that hold for some of its calls, depending on their arguments.
         when_reading: The answer for calls that only read (`read_only_when`), where that differs.

@@ -145,7 +145,8 @@ class Option:
     Attributes:
         flags: The words of the command line; empty where a program alone can choose.
         help: The help text.
-        metavar: The help's word for the value. heading: The help's heading above it.
+        metavar: The help's word for the value.
+        heading: The help's heading above it.
         is_stored: Whether the run's journal stores it, so that a resume has it again.
         again: Whether commands that continue a stored run have it too, so that it can change.
         help_again: Their help text, where it differs.

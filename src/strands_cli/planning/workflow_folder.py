@@ -293,7 +293,8 @@ class PortableFile:
     """A file of a package; nothing of it runs, and nothing is imported.
 
     Attributes:
-        kind: Its kind; None for another file, or an unreadable one. findings: Its faults, wherever it is installed.
+        kind: Its kind; None for another file, or an unreadable one.
+        findings: Its faults, wherever it is installed.
         is_sound: Whether its tests mean something.
         files: The other files that it reads.
         tools: The names of the tools that its tests call, each with the distribution of an installed one.

@@ -28,9 +28,10 @@ class PermissionQuestion:
             workflow or loaded code chose for it; else empty.
         distribution: The distribution that ships it, or the word for where it comes from otherwise.
         diff: The change by the call in an existing text file, as it was when the question was asked; else empty.
-            unseen: In words the content that the call replaces without a diff, a large file or one without text; else
-                empty. grant: The scope of an answer for all calls of the tool in the run: this tool with this
-                configuration; empty where each call is asked about.
+        unseen: In words the content that the call replaces without a diff, a large file or one without text; else
+            empty.
+        grant: The scope of an answer for all calls of the tool in the run: this tool with this configuration; empty
+            where each call is asked about.
         needs_terminal: Whether only a person at a terminal may answer, since a managed policy file asks.
     """
 

@@ -40,8 +40,8 @@ class Branch:
             `group` a place with effects below it and without a row of its own.
         who: The agent of a step or a model turn, the name of a tool, or `person`; empty for others.
         effect: Its row with its answer; None for a group.
-        usage: The tokens of it and of everything below it, without effects reused from another run. cost: In US
-            dollars, likewise; None where one of them is unknown.
+        usage: The tokens of it and of everything below it, without effects reused from another run.
+        cost: In US dollars, likewise; None where one of them is unknown.
     """
 
     key: str

@@ -57,8 +57,8 @@ class WholeEffect:
     Attributes:
         who: The agent of a step or a model turn, the name of a tool, or `person`.
         model: The model that answered; of a step those of its turns, joined.
-        usage: The tokens; of a step the sum of the effects below it, without those reused from another run. cost: In US
-            dollars, likewise; None where one of them is unknown.
+        usage: The tokens; of a step the sum of the effects below it, without those reused from another run.
+        cost: In US dollars, likewise; None where one of them is unknown.
         request: The end of a model's request; of a step that of its first turn.
         answer: The text of a model turn, the response of a step.
         value: The answer of a step as JSON.

@@ -45,8 +45,9 @@ class Form(NamedTuple):
 
     Attributes:
         parts: Its characters; backslashes that follow each other are one.
-        variants: How a character may be written besides: `-` for `+` in Base64, either case in Base32. between: The
-            possible text between two characters. cut: The possible end of a text that ends within one.
+        variants: How a character may be written besides: `-` for `+` in Base64, either case in Base32.
+        between: The possible text between two characters.
+        cut: The possible end of a text that ends within one.
     """
 
     parts: tuple[str, ...]

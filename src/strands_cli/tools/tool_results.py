@@ -240,8 +240,8 @@ def with_fix_of(result: Result, reference: str | None, config: Mapping[str, Any]
     """Return a failed result whose `fix` has the words of the workflow that permit the call.
 
     Args:
-        reference: How the workflow names the tool; None for a tool of a server, whose words are no advice. config: Its
-            configuration in the workflow.
+        reference: How the workflow names the tool; None for a tool of a server, whose words are no advice.
+        config: Its configuration in the workflow.
     """
     error = error_of(result)
     details = dict((error.get("details") if error else None) or {})

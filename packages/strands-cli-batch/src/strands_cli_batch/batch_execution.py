@@ -51,8 +51,9 @@ class BatchWork:
         store: Where the runs are.
         batch: Its journal, held.
         choices: How the rows run.
-        rows: The rows of a file, and the name of that file; None where the batch has its rows. again: Whether failed
-            rows run again. open_engine: Opens the engine of the rows; None for this process.
+        rows: The rows of a file, and the name of that file; None where the batch has its rows.
+        again: Whether failed rows run again.
+        open_engine: Opens the engine of the rows; None for this process.
     """
 
     workflow: PlannedRows

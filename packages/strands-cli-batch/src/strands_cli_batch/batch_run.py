@@ -82,7 +82,9 @@ class BatchRun:
         choices: How they run.
         turns: Lets rows begin at a rate.
         tally: Counts them; others may look at it meanwhile.
-        budget: The limits of all of them together. wants: Which rows are run. again: Whether failed rows are run again.
+        budget: The limits of all of them together.
+        wants: Which rows are run.
+        again: Whether failed rows are run again.
         stopped: Why no further row begins, once something has stopped the batch.
         exceeded: The limit that was reached.
         failed_here: How many rows have failed in this process.

@@ -73,12 +73,12 @@ class BatchTally:
         by_status: How many of them have an outcome, by its status.
         reused: Those that earlier processes have completed.
         running: How many runs go on.
-        spent: The usage of all runs, those of earlier processes too. failures: Those that failed, by message; the rest
-            is counted in `other_failures`.
+        spent: The usage of all runs, those of earlier processes too.
+        failures: Those that failed, by message; the rest is counted in `other_failures`.
         denied: Rows that completed without calls that were denied for want of a person.
         ended_here: Runs that have ended in this process.
-        left_out: Unusable, omitted rows of the file, which count nowhere else. undecided: How many rows wait for a
-            decision about cut-off calls, by the tool.
+        left_out: Unusable, omitted rows of the file, which count nowhere else.
+        undecided: How many rows wait for a decision about cut-off calls, by the tool.
     """
 
     total: int = 0

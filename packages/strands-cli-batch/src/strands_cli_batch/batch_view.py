@@ -30,7 +30,8 @@ class BatchView:
     """A stored batch.
 
     Attributes:
-        run: Its entry in the list of runs. tally: The results of its rows.
+        run: Its entry in the list of runs.
+        tally: The results of its rows.
         distinct: How many different rows it has.
         choices: How it runs.
         source: The name of its file of rows.

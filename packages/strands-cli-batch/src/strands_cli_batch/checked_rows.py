@@ -29,8 +29,9 @@ class CheckedRows:
 
     Attributes:
         count: How many there are.
-        left_out: The unusable rows, as lines of the results. reported: The first findings about these. digest: A digest
-            of all rows and their order.
+        left_out: The unusable rows, as lines of the results.
+        reported: The first findings about these.
+        digest: A digest of all rows and their order.
     """
 
     def __init__(self) -> None:
@@ -98,7 +99,8 @@ class RowsFile:
     Attributes:
         path: Its path, or `-` for standard input.
         format: Its format, if the suffix does not say it.
-        ignored: Columns besides the inputs. skips: Whether an unusable row is left out, if another one is usable.
+        ignored: Columns besides the inputs.
+        skips: Whether an unusable row is left out, if another one is usable.
     """
 
     path: str

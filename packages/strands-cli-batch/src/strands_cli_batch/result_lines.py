@@ -92,7 +92,8 @@ def line_of_row(number: int, line: int, run: str, inputs: Mapping[str, Any], end
         number: The number of the row.
         line: The line of the file of rows where it begins.
         run: The id of its run.
-        inputs: The inputs of the row. end: The end of the run, or its open questions.
+        inputs: The inputs of the row.
+        end: The end of the run, or its open questions.
     """
     whole = {
         "row": number,

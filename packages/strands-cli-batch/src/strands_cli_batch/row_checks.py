@@ -56,7 +56,8 @@ class CheckedRow:
     Attributes:
         number: Its 1-based number among the rows.
         line: The line of the file where it begins.
-        digest: A digest of its inputs. inputs: The inputs of the row, in their types.
+        digest: A digest of its inputs.
+        inputs: The inputs of the row, in their types.
     """
 
     number: int
@@ -72,8 +73,9 @@ class RowCheck:
         """Take the workflow.
 
         Args:
-            workflow: The workflow, with the inputs common to all rows. findings: Takes the faults. ignored: Columns
-                besides the inputs.
+            workflow: The workflow, with the inputs common to all rows.
+            findings: Takes the faults.
+            ignored: Columns besides the inputs.
         """
         self._ignored = dict.fromkeys(ignored)
         self._column_names: set[str] = set()  # names of the file; only where some are ignored

@@ -32,7 +32,8 @@ class RowFindings:
         """Take a finding whose place and fix are looked for only if it is shown; that can cost much.
 
         Args:
-            code: The fault. message: The fault in words.
+            code: The fault.
+            message: The fault in words.
             rest: Returns place and fix.
             row: Number and line of its row, which is left out if such rows are skipped; None for a fault of the file.
         """

@@ -56,7 +56,8 @@ class GivenRow:
         number: Its 1-based number among the rows; the header and empty lines do not count.
         line: The line where it begins.
         texts: Cells by column, to be converted to the types of inputs; an empty cell is absent.
-        values: Values with types. place: Returns the place of a column of the row.
+        values: Values with types.
+        place: Returns the place of a column of the row.
         written: The texts of those values that their JSON would spell otherwise (`1.10`).
     """
 

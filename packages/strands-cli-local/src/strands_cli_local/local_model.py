@@ -41,7 +41,8 @@ class LocalModel(Model):
         threads: Threads of the processor.
         gpu_layers: Layers on a graphics card, where the installed xllamacpp has support for one.
         seed: For answers that repeat.
-        top_k: The number of considered words. min_p: The least considered probability, as a share of the greatest.
+        top_k: The number of considered words.
+        min_p: The least considered probability, as a share of the greatest.
         repeat_penalty: More than 1 discourages repetition.
         tool_calls: `template` has the file's chat template offer tools, `grammar` bounds each answer by a grammar;
             None is `template` if the file has one with a place for tools, and an error at the first tool if not.

@@ -60,7 +60,8 @@ class Target:
     """One entry of `notify:`, as far as it has one way to send.
 
     Attributes:
-        on: The events that it is notified of. runs: Of which runs: only those that no person watches, or all.
+        on: The events that it is notified of.
+        runs: Of which runs: only those that no person watches, or all.
     """
 
     way: Command | Webhook

@@ -35,8 +35,9 @@ class Entry:
     """Something that a run writes.
 
     Attributes:
-        add: Adds it to the changes of the run; None where only the commit of earlier entries is awaited. size: How many
-            characters it has. done: The waiter for the commit: a future of an event loop, or of a thread.
+        add: Adds it to the changes of the run; None where only the commit of earlier entries is awaited.
+        size: How many characters it has.
+        done: The waiter for the commit: a future of an event loop, or of a thread.
         committed: Called when it is committed.
     """
 
@@ -57,8 +58,10 @@ def store_entries(
     """Commit the changes of the entries; return the runs that are still held, each with whether it is asked to stop.
 
     Args:
-        connection: The one with the locks of the runs. statement: That of `commit_statement`. entries: The writes of
-            the runs. backend: The process of the server with the locks.
+        connection: The one with the locks of the runs.
+        statement: That of `commit_statement`.
+        entries: The writes of the runs.
+        backend: The process of the server with the locks.
 
     Raises:
         psycopg.Error: Nothing is committed.

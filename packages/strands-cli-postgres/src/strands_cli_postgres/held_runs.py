@@ -47,7 +47,9 @@ class TakenRun:
     """A run that this process holds, as it was when it was taken.
 
     Attributes:
-        session: The one with its lock. position: That of its last row. listed: Its columns in a list of runs.
+        session: The one with its lock.
+        position: That of its last row.
+        listed: Its columns in a list of runs.
     """
 
     session: Session

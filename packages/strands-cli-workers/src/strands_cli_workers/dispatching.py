@@ -46,7 +46,9 @@ class WorkerEvent:
     """One thing that happened at a worker.
 
     Attributes:
-        name: The kind. text: The line for a person. run_id: Its run; empty without one.
+        name: The kind.
+        text: The line for a person.
+        run_id: Its run; empty without one.
         facts: Further values for programs.
     """
 

@@ -124,7 +124,8 @@ class KeptConnection:
     """A connection made again after a loss: for work that holds no lock by it.
 
     Args:
-        database: Its database. name: Its name on the server.
+        database: Its database.
+        name: Its name on the server.
     """
 
     def __init__(self, database: QueueDatabase, name: str) -> None:

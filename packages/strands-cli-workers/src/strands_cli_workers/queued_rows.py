@@ -34,7 +34,8 @@ class QueuedRows:
         redactor: Hides nothing: secrets are those of the workers.
 
     Args:
-        rows: Their workflow. store: The store of the runs.
+        rows: Their workflow.
+        store: The store of the runs.
         queue: The queues of the store.
         name: The queue in which they wait.
         warn: Takes warnings.

@@ -61,7 +61,8 @@ class AnswerFault(Exception):
     """A provider's server answered, and the answer cannot be used.
 
     Attributes:
-        message: The fault, in one sentence without the model's name. fix: The remedy.
+        message: The fault, in one sentence without the model's name.
+        fix: The remedy.
         is_temporary: Whether the same request may soon succeed.
     """
 

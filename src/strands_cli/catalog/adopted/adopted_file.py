@@ -133,7 +133,8 @@ class AdoptedTool:
     """One adopted tool.
 
     Attributes:
-        name: Its name in workflows. entry: Its object reference, `module` or `module:attribute`.
+        name: Its name in workflows.
+        entry: Its object reference, `module` or `module:attribute`.
         called: The name in its own specification, which differs from `name` for an alias.
         definition: A tool's object as in a manifest, without `name` and `entry`; `kind` is always there. A class has
             its tools under `members`: name -> definition.

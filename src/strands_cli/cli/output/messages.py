@@ -125,7 +125,8 @@ def say(text: str, *, before: str = "", after: str = "", log: Mapping[str, Any] 
     """Print lines for the person on stderr: at a terminal broken between words, and coloured.
 
     Args:
-        before: Text before them in the same write. after: Text after them.
+        before: Text before them in the same write.
+        after: Text after them.
         log: The fields of the line where stderr is JSON, such as `level`, and `message` in place of the text.
     """
     if _is_json and log is not None:

@@ -31,8 +31,8 @@ def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = No
     """Open the hook plugins of a command; faults of one are in `findings`, and nothing may run then.
 
     Args:
-        policy: The hook plugins of the managed and the user's file. options: Whether those of the user's file are left
-            out, and who is notified of their actions.
+        policy: The hook plugins of the managed and the user's file.
+        options: Whether those of the user's file are left out, and who is notified of their actions.
         folder: Where a lock may be; a plugin that differs from it is not imported.
 
     Raises:

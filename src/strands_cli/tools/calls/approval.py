@@ -40,8 +40,8 @@ class LateSpecs:
     """How the tools that came during the run are read and put back.
 
     Attributes:
-        take: Returns the data to make each again, by name; takes the tool whose call has just ended. put: Puts a tool
-            in their place that reports its loss, or takes one out if it gets None.
+        take: Returns the data to make each again, by name; takes the tool whose call has just ended.
+        put: Puts a tool in their place that reports its loss, or takes one out if it gets None.
     """
 
     take: Callable[[str], Mapping[str, Any]]

@@ -228,7 +228,8 @@ class InnerScope(StepScope):
     """The scope of one call by a tool: its usage counts in the outer call's step too.
 
     Attributes:
-        touched: The tools and files that the call touches. over: Set when it has ended.
+        touched: The tools and files that the call touches.
+        over: Set when it has ended.
         depth: How many calls the outer call is inside of.
     """
 

@@ -173,8 +173,8 @@ class PermissionCheck:
     Attributes:
         redactor: Hides secrets in results, events and the journal.
         hooks: The hook plugins; without them policy alone decides.
-        locked: The parts that a lock vouches for: distributions, and MCP servers as `mcp:ID`. parts: The parts of the
-            workflow's own tools.
+        locked: The parts that a lock vouches for: distributions, and MCP servers as `mcp:ID`.
+        parts: The parts of the workflow's own tools.
         objects: The objects of tools, which may keep values from call to call.
         is_typed: Whether a person has typed the call by hand, which answers every question but a managed file's.
     """

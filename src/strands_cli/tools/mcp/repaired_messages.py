@@ -34,8 +34,9 @@ def usable_tools(listed: Any, version: str, tell: Tell) -> list[dict[str, Any]]:
     """Return the tools of a list that can be used, as the protocol has them.
 
     Args:
-        listed: The list from the server. version: The agreed version of the protocol. tell: Gets a sentence about the
-            server for each omitted or changed tool.
+        listed: The list from the server.
+        version: The agreed version of the protocol.
+        tell: Gets a sentence about the server for each omitted or changed tool.
     """
     tools: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(listed if isinstance(listed, list) else [listed], 1):
@@ -321,8 +322,9 @@ class Link:
         closed: Whether nothing more comes over it.
         is_over: Whether it has been closed on this side too, so that the thread of the client ends by itself.
         is_stale: Whether the server has forgotten the session.
-        fault: The last error, where the transport knows it. changes: The announced changes of the server's tools.
-            notes: Notes about the messages of the server: omitted tools, replaced characters.
+        fault: The last error, where the transport knows it.
+        changes: The announced changes of the server's tools.
+        notes: Notes about the messages of the server: omitted tools, replaced characters.
     """
 
     def __init__(self, reach: Callable[[Link], AbstractAsyncContextManager[Streams]]) -> None:

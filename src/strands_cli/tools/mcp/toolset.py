@@ -46,8 +46,10 @@ class ServerNeeds:
     """The needs of servers besides their settings.
 
     Attributes:
-        folder: The working directory of servers in processes. values: The secrets, by name. redactor: Hides secrets in
-            errors. pinned: The lock's entry for each server, by id.
+        folder: The working directory of servers in processes.
+        values: The secrets, by name.
+        redactor: Hides secrets in errors.
+        pinned: The lock's entry for each server, by id.
     """
 
     folder: Path

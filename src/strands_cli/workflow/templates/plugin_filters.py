@@ -71,8 +71,8 @@ class Facts(NamedTuple):
         mentions: Every written path, also of names that the template sets.
         certain: The paths evaluated in every case, and without whose second part rendering always fails.
         sets: The names that it sets itself.
-        words: Each path compared with a constant text, with the text. printed: Each printed path, with whether as it
-            is.
+        words: Each path compared with a constant text, with the text.
+        printed: Each printed path, with whether as it is.
         assumed_missing: The names that have a default, or that are tested for being there.
         asked_names: The names in conditions of `if`.
     """

@@ -109,8 +109,9 @@ def survey(
         distribution: Its normalised name.
         adopted: The file that will have the tools; names that it gives them are kept.
         taken_names: The names of the tools of other distributions.
-        path: The directories to search; by default those of this interpreter's imports. imports: The limits of
-            importing for facts that the source does not show, in child processes; None imports nothing.
+        path: The directories to search; by default those of this interpreter's imports.
+        imports: The limits of importing for facts that the source does not show, in child processes; None imports
+            nothing.
         named: Names and entries of tools to look for also among more than are listed; only they are imported.
         tell: Takes a line on the progress.
     """

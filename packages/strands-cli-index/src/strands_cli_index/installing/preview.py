@@ -28,7 +28,8 @@ class Preview:
         adoptable: The tools that could be adopted from it, where it declares nothing.
         requires: Other distributions that its metadata requires to be installed or changed.
         changes: How its tools, workflows and agents differ from the installed ones.
-        faults: Its faults. collisions: Files of others that it would replace or hide; it must not be installed then.
+        faults: Its faults.
+        collisions: Files of others that it would replace or hide; it must not be installed then.
     """
 
     fetched: DownloadedDistribution

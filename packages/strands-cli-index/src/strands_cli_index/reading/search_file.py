@@ -33,8 +33,8 @@ class SearchLine:
         summary: One line about it; may be empty.
         tools: Name, description and permissions of each tool.
         packaged: Names of its workflows, agents and skills, by group.
-        publisher: The one in the index: `github:acme/tools`, or empty for unverified. check: The result of the static
-            check, as a phrase.
+        publisher: The one in the index: `github:acme/tools`, or empty for unverified.
+        check: The result of the static check, as a phrase.
         to_adopt: Whether it declares none of its tools, so that they have to be adopted.
     """
 

@@ -63,8 +63,8 @@ class _Translator:
     """Changes one document into its meaning.
 
     Attributes:
-        value: The document, changed in place. problems: Parts without a form in the present format, or for a person to
-            look at.
+        value: The document, changed in place.
+        problems: Parts without a form in the present format, or for a person to look at.
         places: For a pointer of the new document, the one in the old that it comes from.
     """
 

@@ -22,8 +22,9 @@ class CostLine:
     Attributes:
         calls: How many have begun.
         failures: How many of them have failed or answered an error.
-        usage: The tokens of finished ones. known_cost: In US dollars, of the calls with a known cost. unpriced: How
-            many finished calls have no known cost.
+        usage: The tokens of finished ones.
+        known_cost: In US dollars, of the calls with a known cost.
+        unpriced: How many finished calls have no known cost.
         seconds: How long all of them took together.
     """
 

@@ -60,7 +60,8 @@ def picture(
     Args:
         kind: The class of the frame, with `picture`.
         size: Width and height in pixels.
-        name: Its subject, in a few words. about: Its content, in sentences.
+        name: Its subject, in a few words.
+        about: Its content, in sentences.
     """
     width, height = (number(length) for length in size)
     name, about = label(name, 100), label(about, 3000)

@@ -77,7 +77,8 @@ class ManyRunsView:
         Args:
             rows: The workflow of the runs.
             progress: Returns how far they are, in words; empty where nothing is known yet.
-            quiet: Show no lines. verbose: Show the output of tools; of many runs it is too much else.
+            quiet: Show no lines.
+            verbose: Show the output of tools; of many runs it is too much else.
             draws: Whether the progress may be drawn in place.
         """
         is_watched = is_interactive() and not rows.request.detach
