@@ -34,20 +34,23 @@ def through(site: Site, server: PostgresServer, proxy: SwallowingProxy, **parame
 def test_workers_and_the_client_of_a_batch_survive_three_restarts_of_the_server(
     make_postgres: Callable[[], PostgresServer], tmp_path: Path
 ) -> None:
+    """Each restart comes while all three lanes wait in their second call: their first ones are finished and stay so."""
     server = make_postgres()
     with site_at(server, tmp_path) as site:
         workers = [site.worker("--name", name) for name in ("one", "two")]
         topics = [f"restart{number}" for number in range(9)]
         site.folder.write("rows.csv", "topic\n" + "".join(f"{topic}\n" for topic in topics))
-        holds = [site.model.hold(f"second (first restart{number}") for number in (0, 3, 6)]
+        groups = [topics[:3], topics[3:6], topics[6:]]
+        holds = [[site.model.hold(f"second (first {topic}") for topic in group] for group in groups]
         words = ("batch", "run", "flow.yaml", "rows.csv", "-o", "out.jsonl", "--engine", "dbos", "--concurrency", "3")
         client = site.folder.start(*words, "--store", site.address)
-        for number, held in enumerate(holds):
-            site.model.wait_for(f"second (first restart{3 * number})")
+        for number, (group, held) in enumerate(zip(groups, holds, strict=True)):
+            site.model.wait_for(*(f"second (first {topic})" for topic in group))
             server.restart("immediate" if number else "fast")
             for worker in workers:
                 worker.wait_for("started", times=number + 2)
-            held.set()
+            for event in held:
+                event.set()
         ran = client.end()
         assert ran.code == 0, ran.err
         lines = [json.loads(line) for line in (site.folder.work / "out.jsonl").read_text().splitlines()]
