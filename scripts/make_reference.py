@@ -46,9 +46,9 @@ MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 
 FINDINGS_INTRODUCTION = """# Findings
 
-Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. Below each code are its meaning
-and its usual fix. Scripts may rely on the codes: new ones are added, and none is renamed. An error means exit code 3
-where no other is written.
+Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix, which it prints; `strands explain
+CODE` prints the usual one. Scripts may rely on the codes: new ones are added, and none is renamed. An error means exit
+code 3 where no other is written.
 
 `python scripts/make_reference.py` makes this page from the declarations.
 """
@@ -68,7 +68,7 @@ def findings_page() -> str:
 def section_of(code: Code) -> str:
     """Return one code's section; the exit code is that of an error, since a warning refuses nothing."""
     exit_code = "" if code.exit_code == AUTHOR_EXIT_CODE else f" Exit {code.exit_code}."
-    return f"### {code}\n\n{code.meaning}{exit_code}\n\n{code.remedy}\n"
+    return f"### {code}\n\n{code.meaning}{exit_code}\n"
 
 
 COMMANDS_INTRODUCTION = """# Command line
