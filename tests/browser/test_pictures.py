@@ -45,8 +45,8 @@ def test_pictures_of_the_local_page_are_taken(folder: Folder, chromium: Chromium
         page = window.page
         page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
         page.get_by_role("link", name=run_id(folder)).click()
-        page.get_by_text("Changes appear").wait_for()
+        page.get_by_text("Live", exact=True).wait_for()
         page.screenshot(path=PICTURES / "ui-run.png")
         page.get_by_role("link", name="Inbox").click()
-        page.get_by_text("Changes appear").wait_for()
+        page.get_by_text("Live", exact=True).wait_for()
         page.screenshot(path=PICTURES / "ui-inbox.png")

@@ -3,9 +3,10 @@
   "use strict";
   let stream = null, busy = false, again = false;
   const region = () => document.getElementById("live");
-  const note = (text) => {
+  const note = (text, lost = true) => {
     const place = document.getElementById("live-note");
-    if (place) place.textContent = text;
+    place.textContent = text;
+    place.classList.toggle("lost", lost);
   };
   const load = async (address) => {
     const answer = await fetch(address, { credentials: "same-origin", redirect: "error" });
@@ -75,7 +76,7 @@
     if (document.visibilityState !== "visible" || !source) return stop();
     if (stream) return undefined;
     stream = new EventSource(source);
-    stream.addEventListener("open", () => note("Changes appear by themselves."));
+    stream.addEventListener("open", () => note("Live", false));
     stream.addEventListener("changed", refresh);
     stream.addEventListener("full", () => {
       stop();

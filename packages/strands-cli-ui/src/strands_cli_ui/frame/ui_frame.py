@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from strands_cli_ui.pages.html_text import escape, preformatted
+from strands_cli_ui.pages.html_text import escape, icon, preformatted
 from strands_cli_ui.pages.page_frame import content_policy, document
 
 if TYPE_CHECKING:
@@ -45,15 +45,24 @@ def page_response(
     """
     from starlette.responses import HTMLResponse
 
-    links = "".join(_link(*link, title, under or title) for link in LINKS.items()) if is_admitted else ""
     code = script() if is_admitted else ""
-    whole = document(f"{title} - strands", body, navigation=links, script=code, has_policy=False)
+    bar = _bar(title, under or title) if is_admitted else ""
+    whole = document(f"{title} - strands", body, navigation=bar, script=code, has_policy=False)
     return HTMLResponse(whole, status, {"content-security-policy": content_policy(code, more=_OWN)})
 
 
-def _link(address: str, name: str, title: str, under: str) -> str:
-    current = f' aria-current="{"page" if name == title else "true"}"' if name == under else ""
-    return f'<a href="{address}"{current}>{name}</a> '
+def _bar(title: str, under: str) -> str:
+    """Return the bar above a page, whose links say where one is."""
+    current = f' aria-current="{"page" if under == title else "true"}"'
+    links = "".join(
+        f'<a href="{address}"{current if name == under else ""}>{icon(name.lower())}{name}</a>'
+        for address, name in LINKS.items()
+    )
+    brand = f'<a class="brand" href="/" aria-label="strands: runs">{icon("strands")}<span>strands</span></a>'
+    return (
+        f'<header class="top">{brand}'
+        f'<nav aria-label="Pages">{links}</nav><p class="live" id="live-note" role="status"></p></header>'
+    )
 
 
 def failure(run: str, child: Child) -> Response:

@@ -11,6 +11,34 @@ from strands_cli.api import printable
 
 # Longer texts are cut in a page; the cut is stated.
 LONG = 20_000
+# The paths of the icons, in a square of 24.
+_PATHS = {
+    "strands": "M4 7c5 0 5 10 10 10s4-5 6-5M4 12c5 0 5 5 10 5M4 17c5 0 5-10 10-10s4 5 6 5",
+    "runs": "M4 6h.01M4 12h.01M4 18h.01M9 6h11M9 12h11M9 18h11",
+    "inbox": "M4 13h5l1.5 3h3L15 13h5M4 13l3-8h10l3 8v6H4z",
+    "workflows": "M4 4h6v5H4zM14 15h6v5h-6zM7 9v4a4 4 0 0 0 4 4h3",
+    "tools": "M15 6a4 4 0 0 0 5 5l-9 9-4-4 9-9a4 4 0 0 0-1-1z",
+    "done": "M5 13l4 4L19 7",
+    "failed": "M6 6l12 12M18 6L6 18",
+    "waiting": "M9 5v14M15 5v14",
+    "running": "M12 3a9 9 0 1 0 9 9M12 7v5l3 2",
+    "stopped": "M7 7h10v10H7z",
+    "model": "M12 3l2.2 6.8L21 12l-6.8 2.2L12 21l-2.2-6.8L3 12l6.8-2.2z",
+    "person": "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM5 20a7 7 0 0 1 14 0",
+    "file": "M7 3h7l5 5v13H7zM14 3v5h5",
+    "copy": "M9 9h11v11H9zM5 15H4V4h11v1",
+    "open": "M9 6l6 6-6 6",
+}
+# What `icon` refers to; each page has it once.
+ICONS = '<svg class="sprite" aria-hidden="true"><defs>{}</defs></svg>'.format(
+    "".join(f'<symbol id="i-{name}" viewBox="0 0 24 24"><path d="{path}"/></symbol>' for name, path in _PATHS.items())
+)
+_STATUS_ICONS = {
+    **dict.fromkeys(("completed", "done", "reused"), "done"),
+    **dict.fromkeys(("failed", "interrupted"), "failed"),
+    **dict.fromkeys(("waiting", "needs-decision"), "waiting"),
+    **dict.fromkeys(("running", "queued"), "running"),
+}
 
 
 def escape(text: object) -> str:
@@ -72,9 +100,14 @@ def size_of(count: int) -> str:
     return f"{count / 1000:,.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:,.1f} MB"
 
 
+def icon(name: str) -> str:
+    """Return a picture of the size of a letter, which a reader who hears the page does without."""
+    return f'<svg class="i" aria-hidden="true"><use href="#i-{name}"/></svg>'
+
+
 def badge(status: str) -> str:
-    """Return a status as a coloured word."""
-    return f'<span class="badge {escape(status)}">{escape(status)}</span>'
+    """Return a status as a coloured word with a picture."""
+    return f'<span class="badge {escape(status)}">{icon(_STATUS_ICONS.get(status, "stopped"))}{escape(status)}</span>'
 
 
 def table(name: str, heads: Iterable[str], rows: str, *, classes: str = "") -> str:
@@ -89,6 +122,6 @@ def table(name: str, heads: Iterable[str], rows: str, *, classes: str = "") -> s
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     kind = f' class="{classes}"' if classes else ""
     return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(name)}"><table{kind}><thead><tr>{head}</tr>'
+        f'<div class="wide" role="group" tabindex="0" aria-label="{escape(name)}"><table{kind}><thead><tr>{head}</tr>'
         f"</thead><tbody>{rows}</tbody></table></div>"
     )

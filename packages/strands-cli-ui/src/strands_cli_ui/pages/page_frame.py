@@ -7,7 +7,7 @@ import functools
 import hashlib
 from pathlib import Path
 
-from strands_cli_ui.pages.html_text import escape
+from strands_cli_ui.pages.html_text import ICONS, escape
 
 # The first line of every file that `document` makes.
 MARK = "<!doctype html><!-- strands-cli page -->"
@@ -21,21 +21,20 @@ def document(
     Args:
         title: Its title, as text.
         body: The HTML of its main part, with the one heading of level 1.
-        navigation: The HTML of links to other pages.
+        navigation: The HTML of the bar above it, with links to other pages.
         script: JavaScript that the page has; a file has none.
         has_policy: Whether the page itself has its `Content-Security-Policy`; a server sends `content_policy` instead.
         note: The HTML of the foot.
     """
     policy = f'<meta http-equiv="Content-Security-Policy" content="{content_policy(script)}">' if has_policy else ""
-    links = f'<nav aria-label="Pages">{navigation}</nav>' if navigation else ""
-    foot = f"<footer>{note}</footer>" if note else ""
+    foot = f'<footer class="foot">{note}</footer>' if note else ""
     code = f"<script>{script}</script>" if script else ""
     return (
         f'{MARK}\n<html lang="en"><head><meta charset="utf-8">{policy}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f"<title>{escape(title)}</title><style>{stylesheet()}</style></head>"
-        f'<body><a class="skip" href="#main">Skip to the content</a>{links}'
+        f'<body>{ICONS}<a class="skip" href="#main">Skip to the content</a>{navigation}'
         f'<main id="main" tabindex="-1">{body}</main>{foot}{code}</body></html>\n'
     )
 
@@ -55,8 +54,7 @@ def content_policy(script: str = "", *, more: str = "") -> str:
 @functools.cache
 def stylesheet() -> str:
     """Return the style of all pages, without comments and indents."""
-    files = (Path(__file__).with_name(name) for name in ("style.css", "pictures.css"))
-    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    text = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
     return "\n".join(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("/*"))
 
 

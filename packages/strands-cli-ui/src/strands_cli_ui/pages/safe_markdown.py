@@ -44,6 +44,8 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("link_open", _link)
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", _table_close)
+    for cell in ("th_open", "td_open"):
+        parser.add_render_rule(cell, _cell)
     return parser
 
 
@@ -62,8 +64,16 @@ def _link(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env:
     return str(renderer.renderToken(tokens, index, options, env))
 
 
+def _cell(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    """Align a cell by a class: the policy of a page refuses an attribute `style`."""
+    alignment = str(tokens[index].attrs.pop("style", "")).removeprefix("text-align:")
+    if alignment in ("right", "center"):
+        tokens[index].attrSet("class", alignment)
+    return str(renderer.renderToken(tokens, index, options, env))
+
+
 def _table_open(*_: Any) -> str:
-    return '<div class="wide" role="region" tabindex="0" aria-label="Table"><table>'
+    return '<div class="wide" role="group" tabindex="0" aria-label="Table"><table>'
 
 
 def _table_close(*_: Any) -> str:

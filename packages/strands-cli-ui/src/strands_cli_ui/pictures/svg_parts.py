@@ -67,7 +67,7 @@ def picture(
     name, about = label(name, 100), label(about, 3000)
     role = "group" if has_links else "img"
     return (
-        f'<div class="picture {kind}" tabindex="0" role="region" aria-label="{name}">'
+        f'<div class="picture {kind}" tabindex="0" role="group" aria-label="{name}">'
         f'<svg xmlns="http://www.w3.org/2000/svg" role="{role}" aria-label="{name}. {about}"'
         f' viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
         f"<title>{name}</title><desc>{about}</desc>{''.join(parts)}</svg></div>"

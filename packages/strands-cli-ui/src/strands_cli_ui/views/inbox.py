@@ -33,7 +33,7 @@ def show_inbox(ui: Ui, request: Any) -> Response:
         parts = [_questions_of(opened_run, run, request) for run, opened_run in zip(shown_runs, opened, strict=True)]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = (
-        '<h1>Inbox</h1><p id="live-note" role="status" class="soft"></p><div id="live" data-events="/events">'
+        '<h1>Inbox</h1><div id="live" data-events="/events">'
         f"{''.join(parts) or '<p>No run waits for an answer.</p>'}{more}</div>"
     )
     return page_response("Inbox", body)

@@ -51,7 +51,7 @@ def show_run(ui: Ui, request: Any) -> Response:
         where = f'<a href="/runs/{quote(run.id)}/keys">all effects</a>'
         report += f'<p class="cut">The list has the latest effects; {left_out:,} more are among {where}.</p>'
     events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
-    body = f'<p id="live-note" role="status" class="soft"></p><div id="live"{events}>{report}</div>'
+    body = f'<div id="live"{events}>{report}</div>'
     ui.hub.note_cost(run.id, time.perf_counter() - begun)
     return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body, under="Runs")
 

@@ -42,7 +42,6 @@ def show_runs(ui: Ui, request: Any) -> Response:
         [
             "<h1>Runs</h1>",
             _filters(parameters, runs),
-            '<p id="live-note" role="status" class="soft"></p>',
             '<div id="live" data-events="/events">',
             f"<p>{counted(len(chosen), 'run')}</p>",
             f"<p>{counted(hidden, 'part')} of other runs not shown: enter the id of such a run as the text.</p>"
