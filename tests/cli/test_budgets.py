@@ -96,3 +96,55 @@ def test_a_cost_that_is_not_known_is_null_and_not_zero(folder: Folder) -> None:
         ran = folder.strands("run", "flow.yaml", "--json", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
     assert ran.document["cost_usd"] is None
     assert "$" not in ran.err
+
+
+@pytest.mark.parametrize("amount", ["0", "-1", "nan", "inf"])
+def test_an_amount_that_limits_nothing_is_refused(folder: Folder, amount: str) -> None:
+    folder.workflow(STEPS, runtime=runtime())
+    ran = folder.strands("run", "flow.yaml", "--max-cost", amount)
+    assert (ran.code, "--max-cost" in ran.err) == (2, True)
+
+
+def test_the_smaller_of_two_limits_on_money_counts_and_is_kept_by_a_resumed_run(folder: Folder) -> None:
+    folder.workflow(STEPS, runtime=runtime(budgets={"max_cost_usd": 0.00002}))
+    with ModelServer([Turn("one", usage=(100, 10))], repeat=True) as server:
+        keys = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url}
+        ran = folder.strands("run", "flow.yaml", "--max-cost", "5", **keys)
+        assert (ran.code, "max_cost_usd: 2e-05" in ran.err, len(server.requests)) == (20, True, 1)
+        ran = folder.strands("run", "flow.yaml", "--max-cost", "0.00001", **keys)
+        assert (ran.code, "max_cost_usd: 1e-05" in ran.err, len(server.requests)) == (20, True, 2)
+        assert folder.strands("resume", "last", **keys).code == 20
+        assert folder.strands("resume", "last", "--budget", "max_cost_usd=1", **keys).code == 0
+    assert len(server.requests) == 3
+
+
+def test_a_call_whose_most_could_pass_the_limit_is_not_made(folder: Folder) -> None:
+    folder.workflow(STEPS, runtime=runtime(max_tokens=1000))
+    with ModelServer([Turn("one", usage=(100, 1000))], repeat=True) as server:
+        keys = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url}
+        ran = folder.strands("run", "flow.yaml", "--max-cost", "0.0003", **keys)
+        assert (ran.code, len(server.requests)) == (20, 0), ran.err
+        ran = folder.strands("run", "flow.yaml", "--max-cost", "0.0012", **keys)
+        assert (ran.code, len(server.requests)) == (20, 1), "the first call cost half of it and could cost more"
+        (more,) = re.findall(r"strands (resume .* --budget max_cost_usd=.*)", ran.err)
+        assert folder.strands(*more.split(), **keys).code == 0
+    assert len(server.requests) == 2
+
+
+def test_calls_side_by_side_wait_for_each_other_where_both_could_pass_the_limit(folder: Folder) -> None:
+    branches = [{"id": f"b{n}", "steps": [STEPS[0]]} for n in range(4)]
+    folder.write(
+        "flow.yaml",
+        {
+            "version": 2,
+            "name": "flow",
+            "runtime": runtime(max_tokens=1000),
+            "agents": {"writer": {"prompt": "You write."}},
+            "pattern": {"type": "parallel", "config": {"branches": branches}},
+        },
+    )
+    with ModelServer([Turn("one", usage=(100, 10))], repeat=True) as server:
+        keys = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url}
+        ran = folder.strands("run", "flow.yaml", "--max-cost", "0.0009", "--json", **keys)
+    assert (ran.code, len(server.requests)) == (0, 4), ran.err
+    assert ran.document["cost_usd"] == pytest.approx(4 * 0.000021)

@@ -29,3 +29,4 @@ class RunChoices(StoredRunChoices, total=False):
     model: str | None
     host: str | None
     max_tokens: int | None
+    max_cost: float | None

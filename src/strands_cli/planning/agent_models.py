@@ -48,11 +48,18 @@ def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> Model
     return replace(chosen, host=options.host) if options.host and chosen.provider != "replay" else chosen
 
 
-def with_runtime_of(spec: WorkflowSpec, options: RunRequest) -> WorkflowSpec:
-    """Return the workflow with the command line's model as its runtime's, so that `runtime.*` in artifacts is true."""
+def with_runtime_of(spec: WorkflowSpec, options: RunRequest, *, is_tool: bool = False) -> WorkflowSpec:
+    """Return the workflow with the command line's model as its runtime's, so that `runtime.*` in artifacts is true.
+
+    The command line's limit on money is that of the run, and not of each call of a workflow that `is_tool`.
+    """
     model = model_of(spec, AgentSpec.model_construct(inference=Inference()), options)
     names = ("provider", "model_id", "region", "host", "max_tokens", "options")
     changed = {name: getattr(model, name) for name in names}
+    if options.max_cost is not None and not is_tool:
+        budgets = spec.runtime.budgets
+        most = min(options.max_cost, budgets.max_cost_usd or options.max_cost)
+        changed["budgets"] = budgets.model_copy(update={"max_cost_usd": most})
     return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)})
 
 

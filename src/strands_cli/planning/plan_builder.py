@@ -185,7 +185,7 @@ def resolve_workflow(
     written = loaded.spec or require_valid(loaded)
     variables = variables_in(written, environ)
     spec, unset = with_environment(written, document, environ)
-    spec, base_dir = with_runtime_of(spec, request), snapshot.folder or folder_of(document)
+    spec, base_dir = with_runtime_of(spec, request, is_tool=around is not None), snapshot.folder or folder_of(document)
     around = around or Surroundings(base_dir, request, environ, snapshot, policy, policy.rules)
     rules = rules_of(spec, request, document, machine.catalog, replace(policy, rules=around.rules))
     context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, machine.hooks, around)

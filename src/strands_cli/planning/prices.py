@@ -66,6 +66,10 @@ class Price:
         )
         return sum(parts) / 1_000_000
 
+    def most(self, input_tokens: int, output_tokens: int) -> float:
+        """Return the most that a call costs with so many tokens, whatever part of them a cache has."""
+        return (input_tokens * max(self.input, self.cache_write or 0.0) + output_tokens * self.output) / 1_000_000
+
 
 # A recording does not call a model.
 FREE = Price(0.0, 0.0, 0.0, 0.0)

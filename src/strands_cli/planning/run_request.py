@@ -192,6 +192,7 @@ class RunRequest:
         model: The model of all agents.
         host: The base URL of the server of all models.
         max_tokens: The maximum length of an answer of all models.
+        max_cost: The most money that the run may spend, in US dollars; a smaller `max_cost_usd` of the workflow stays.
         allow: Names or globs of tools that need no approval.
         yes: Whether every call that would ask is allowed.
         deny: Whether every call that would ask is denied, and the run continues without it.
@@ -268,6 +269,14 @@ class RunRequest:
         help="Most tokens of an answer, for all agents.",
         metavar="N",
         least=1,
+        is_stored=True,
+    )
+    max_cost: float | None = option(
+        None,
+        "--max-cost",
+        heading=MODEL,
+        help="Most US dollars of a run, e.g. 0.50; exit code 20.",
+        metavar="USD",
         is_stored=True,
     )
     allow: tuple[str, ...] = option(
@@ -390,6 +399,9 @@ class RunRequest:
     def __post_init__(self) -> None:
         if self.yes and self.deny:
             raise UsageError("--yes allows the calls that --deny denies", fix="omit one of them")
+        if self.max_cost is not None and not 0 < self.max_cost < float("inf"):
+            message = f"--max-cost {self.max_cost:g} is not an amount above 0"
+            raise UsageError(message, fix="write US dollars: --max-cost 0.50")
 
     def to_stored(self) -> dict[str, Any]:
         """Return the fields that a journal stores, as JSON values."""

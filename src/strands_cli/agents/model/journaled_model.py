@@ -61,6 +61,7 @@ from strands_cli.tools.schema_for_provider import offered_specs
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Row
+    from strands_cli.planning.prices import Price
 
 
 # Estimates of tokens without a tokenizer: for limits of a conversation, and where a server reports no tokens.
@@ -372,7 +373,8 @@ class JournaledModel(Model):
         before = dict(state) if isinstance(state, dict) else None
         started = 0.0
         while True:
-            async with scope.run.provider_limits.turn(self._settings.provider) as waited:
+            turn = scope.run.provider_limits.turn(self._settings.provider)
+            async with scope.reserved_cost(self._most_cost(request)), turn as waited:
                 started = await self._begin(effect, waited, started, is_first=not retries.failed)
                 hear_reasons()
                 hear_usage()
@@ -460,8 +462,18 @@ class JournaledModel(Model):
         return without_secrets(with_whole_arguments(events), self._redactor)
 
     def _cost_of(self, usage: Usage) -> float | None:
-        price = self._scope.limits.prices.price(self._settings.provider, self._settings.model_id)
-        return price.cost(usage) if price is not None else None
+        return self._price.cost(usage) if self._price is not None else None
+
+    def _most_cost(self, request: Any) -> float:
+        """Return the most that a call may cost, with an estimate of its request; 0 where its answer has no limit."""
+        most = self._settings.max_tokens
+        if most is None or self._price is None or not self._scope.limits_money:
+            return 0.0
+        return self._price.most(tokens_in(request), most)
+
+    @property
+    def _price(self) -> Price | None:
+        return self._scope.limits.prices.price(self._settings.provider, self._settings.model_id)
 
     def _expect_tools(self, events: list[Any]) -> None:
         self._scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))

@@ -53,8 +53,8 @@ _is_json = False
 _OPTIONS_ELSEWHERE = {
     "--notify": "strands notify --test sends a test message to each target of your config file",
     "--publisher": "strands plugin publisher NAME asks the index again who published it",
-    "--budget": "write the limits into the workflow: `runtime: {budgets: {max_tokens: 50000}}`; a stored run can raise"
-    " them: strands resume RUN --budget max_tokens=50000",
+    "--budget": "limit the money by --max-cost 0.50, and the rest in the workflow: `runtime: {budgets: {max_tokens: "
+    "50000}}`; a stored run can raise them: strands resume RUN --budget max_tokens=50000",
 }
 # The option of ours for words of other programs, of other commands, and of the format.
 _OPTIONS_HERE = {

@@ -80,6 +80,21 @@ class StepLimits:
         if self.budget is not None:
             self.budget.require(kind)
 
+    def require_cost(self, most: float, key: str, who: str, spent: StepTally) -> None:
+        """Check that a model call of a step may cost so much.
+
+        Raises:
+            BudgetExceeded: It could pass the limit on the money of the step's agent.
+        """
+        limit = self.limits.cost_usd
+        if limit is not None and spent.cost_usd + most > limit:
+            raise _stopped(
+                f"budget: {key} could pass, with a call of at most ${most:.4f}, limits.cost_usd of the agent "
+                f"'{who}': {limit:g}",
+                f"agents.{who}.cost_usd",
+                spent.cost_usd + most,
+            )
+
     async def in_time(self, work: Awaitable[Result], key: str, who: str) -> Result:
         """Await a step's work; cancel it when the time of the step or of its agent is over.
 
@@ -149,11 +164,12 @@ class Spender:
             return f"the limit of {self.runs} on "
         return "runtime.budgets." if self.agent is None else f"agents.{self.agent}.budgets."
 
-    def reached(self, name: str, limit: float, spent: float, run: str) -> BudgetExceeded:
-        """Return the error of a reached limit."""
+    def reached(self, name: str, limit: float, spent: float, run: str, most: float = 0.0) -> BudgetExceeded:
+        """Return the error of a reached limit, or of a model call that could pass it: it may cost `most`."""
+        reached = f"could pass, with a call of at most ${most:.4f}," if most else "reached"
         if self.runs is not None:
             error = BudgetExceeded(
-                f"budget: {self.runs} reached {name}: {limit:g}", fix=self.fix.replace("{limit}", name)
+                f"budget: {self.runs} {reached} {name}: {limit:g}", fix=self.fix.replace("{limit}", name)
             )
             error.is_of_many = True
             return error
@@ -161,7 +177,7 @@ class Spender:
             who, path = f"the workflow {self.workflow}" if self.workflow else "the run", name
         else:
             who, path = f"the agent '{self.agent}'", f"agents.{self.agent}.{name}"
-        return _stopped(f"budget: {who} reached {self.place}{name}: {limit:g}", path, spent, run)
+        return _stopped(f"budget: {who} {reached} {self.place}{name}: {limit:g}", path, spent + most, run)
 
 
 # The limits that may end a run before an effect of a kind begins.
@@ -194,6 +210,8 @@ class Budget:
     _unpriced: int = 0
     _unmeasured: int = 0
     _reserved: Counter[RowKind] = field(init=False, default_factory=Counter)
+    _open_costs: list[float] = field(init=False, default_factory=list)
+    _freed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _started: float = field(init=False)
     _warned: set[str] = field(init=False, default_factory=set)
     _counted: set[str] = field(init=False, default_factory=set)
@@ -408,6 +426,25 @@ class Budget:
     def release_call(self, kind: RowKind) -> None:
         """Release the reservation of a call that failed or was cancelled."""
         self._reserved[kind] = max(0, self._reserved[kind] - 1)
+
+    async def reserve_cost(self, most: float) -> None:
+        """Reserve the most that a model call may cost; wait while calls beside it may still cost too much for both.
+
+        Raises:
+            BudgetExceeded: It could pass the limit by itself.
+        """
+        limit = self.limits.max_cost_usd
+        while limit is not None and (spent := self._known_cost) + sum(self._open_costs) + most > limit:
+            if not self._open_costs:
+                raise self.spender.reached("max_cost_usd", limit, spent, self.run, most)
+            self._freed.clear()
+            await self._freed.wait()
+        self._open_costs.append(most)
+
+    def release_cost(self, most: float) -> None:
+        """Release what `reserve_cost` has reserved."""
+        self._open_costs.remove(most)
+        self._freed.set()
 
     def count_model_call(self, usage: Usage, cost: float | None, *, calls: int = 1) -> None:
         """Count an ended model call; `calls` are its attempts with an answer."""

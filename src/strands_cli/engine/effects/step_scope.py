@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -209,6 +210,41 @@ class StepScope:
                 self.emit(RunWarning(self.now(), message))
             budget.begin_call(kind)
 
+    @property
+    def limits_money(self) -> bool:
+        """Whether there is a limit on the money of this step, of its run, or of an outer step."""
+        limits = (self.limits.limits.cost_usd, *(budget.limits.max_cost_usd for budget in self._budgets))
+        is_limited = any(limit is not None for limit in limits)
+        return is_limited or (self.outer is not None and self.outer.limits_money)
+
+    @contextlib.asynccontextmanager
+    async def reserved_cost(self, most: float) -> AsyncIterator[None]:
+        """Reserve, while the context is open, the most that a model call may cost.
+
+        Raises:
+            BudgetExceeded: It could pass a limit of this step, of its run, or of an outer step, which then stops.
+        """
+        reserved: list[Budget] = []
+        level: StepScope | None = self if most else None
+        try:
+            while level is not None:
+                try:
+                    level.limits.require_cost(most, level.key, level.who, level._state.tally)
+                    for budget in level._own_budgets:
+                        if not any(budget is other for other in reserved):
+                            await budget.reserve_cost(most)
+                            reserved.append(budget)
+                except BudgetExceeded as error:
+                    if level is not self:
+                        level._state.exceeded = error
+                        level.stop(error)
+                    raise
+                level = level.outer
+            yield
+        finally:
+            for budget in reserved:
+                budget.release_cost(most)
+
     def require_still(self) -> None:
         """Check the budgets again for a model call after its turn came: others may have spent meanwhile.
 
@@ -248,8 +284,12 @@ class StepScope:
         return self._state.exceeded or (self.outer.exceeded if self.outer is not None else None)
 
     @property
+    def _own_budgets(self) -> tuple[Budget, ...]:
+        return (*self._run.budgets, *([self.limits.budget] if self.limits.budget is not None else []))
+
+    @property
     def _budgets(self) -> tuple[Budget, ...]:
-        own = (*self._run.budgets, *([self.limits.budget] if self.limits.budget is not None else []))
+        own = self._own_budgets
         around = self.outer._budgets if self.outer is not None else ()
         return (*own, *(budget for budget in around if not any(budget is own_budget for own_budget in own)))
 
