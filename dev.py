@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 OLDEST = (3, 11)
@@ -27,6 +30,11 @@ SCRIPTS = VENV / ("Scripts" if os.name == "nt" else "bin")
 # A store needs the client of a database, which only `nox -s postgres` installs.
 NOT_INSTALLED = ("strands-cli-local", "strands-cli-postgres")
 PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
+PIP = (str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+# So many pips work side by side where there is no uv: while one waits for the network, another unpacks.
+AT_ONCE = 4
+# At a terminal one line changes while a step works; a pipe and CI get a line for each step.
+ONE_LINE = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" and "CI" not in os.environ
 
 
 def main(arguments: list[str]) -> int:
@@ -40,46 +48,120 @@ def main(arguments: list[str]) -> int:
     try:
         prepare("run" if arguments[0] == "strands" else "dev")
     except subprocess.CalledProcessError as error:
-        print(f"dev.py: this step failed: {' '.join(map(str, error.cmd))}", file=sys.stderr)
-        hint = "install python3-venv" if "venv" in error.cmd else "remove .venv and try again"
-        print(f"dev.py: {hint}", file=sys.stderr)
+        say(f"this step failed: {' '.join(map(str, error.cmd))}")
+        say("install python3-venv" if "venv" in error.cmd else "remove .venv and try again")
         return 1
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on from here")
+        return 130
     return become(arguments)
 
 
 def prepare(lock: str) -> None:
-    """Bring `.venv` to the state of `constraints/LOCK.txt` and this clone's own distributions."""
-    if not PYTHON.exists():
-        say("creating .venv")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
-    if is_prepared(lock) or (lock == "run" and is_prepared("dev")):
+    """Bring `.venv` to the state of `constraints/LOCK.txt` and of this clone, and say how far it is."""
+    has_venv = PYTHON.exists()
+    if has_venv and (is_prepared(lock) or (lock == "run" and is_prepared("dev"))):
         return
+    steps = Steps(2 if has_venv else 3)
+    if not has_venv:
+        steps.begin("creating .venv")
+        steps.run(sys.executable, "-m", "venv", "--clear", str(VENV))
     if subprocess.run([str(PYTHON), "-c", "import pip"], stderr=subprocess.DEVNULL, check=False).returncode:
-        subprocess.run([str(PYTHON), "-m", "ensurepip"], check=True)
-    say(f"installing constraints/{lock}.txt (once; a minute or two)")
-    locked = str(CLONE / "constraints" / f"{lock}.txt")
-    # Also as constraints: for a requirement with an extra (`pydantic[email]`) an older pip would take the newest
-    # version, for which the lock has no hash.
-    pip("--require-hashes", "-r", locked, "-c", locked)
-    say("installing strands-cli and the first-party tools from this clone")
-    pip("--no-deps", "--no-build-isolation", *editables())
-    compile_sources()
+        steps.run(str(PYTHON), "-m", "ensurepip")
+    path = CLONE / "constraints" / f"{lock}.txt"
+    pins = pins_of(path)
+    steps.begin(f"installing what constraints/{lock}.txt locks", len(pins))
+    if not install_at_once(pins, steps):
+        # Also as constraints: for a requirement with an extra (`pydantic[email]`) an older pip would take the newest
+        # version, for which the lock has no hash.
+        steps.run(*PIP, "--require-hashes", "-r", str(path), "-c", str(path))
+    steps.begin("installing strands-cli and the first-party tools from this clone")
+    # Where PYTHONDONTWRITEBYTECODE is set, each process would otherwise compile all that it imports.
+    compiled = [*site_packages(), *(str(place / "src") for place in distributions())]
+    compiling = subprocess.Popen([str(PYTHON), "-m", "compileall", "-qq", "-j0", *compiled])
+    steps.run(*installer(), "--no-deps", "--no-build-isolation", *editables())
+    steps.succeed([compiling])
     stamp(lock).write_text(fingerprint(lock), encoding="utf-8")
+    steps.end()
 
 
-def pip(*arguments: str) -> None:
-    """Run the environment's own pip; its output is kept to warnings and errors."""
-    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
-    subprocess.run(command, check=True, cwd=CLONE)
+class Steps:
+    """The steps of a set-up for a person: one line that changes at a terminal, and elsewhere a line for each step."""
+
+    def __init__(self, count: int) -> None:
+        """Start the clock."""
+        self._count, self._number, self._text, self._packages = count, 0, "", 0
+        self._began = time.monotonic()
+
+    def begin(self, text: str, packages: int = 0) -> None:
+        """Name the next step, and how many packages it installs."""
+        self._number, self._text, self._packages = self._number + 1, text, packages
+        if ONE_LINE:
+            self._show()
+        else:
+            say(f"{self._number} of {self._count}: {text}" + f": {packages} packages" * bool(packages))
+
+    def run(self, *command: str) -> None:
+        """Run a command of the step; print its output and raise `CalledProcessError` if it fails."""
+        with tempfile.TemporaryFile() as output:
+            if not self.succeed([subprocess.Popen(command, cwd=CLONE, stdout=output, stderr=subprocess.STDOUT)]):
+                output.seek(0)
+                say(output.read().decode(errors="replace").strip())
+                raise subprocess.CalledProcessError(1, command)
+
+    def succeed(self, processes: list[subprocess.Popen[bytes]]) -> bool:
+        """Wait for processes, and return whether all of them succeeded."""
+        for process in processes:
+            while ONE_LINE and process.poll() is None:
+                self._show()
+                time.sleep(0.2)
+            process.wait()
+        return not any(process.returncode for process in processes)
+
+    def end(self) -> None:
+        """Say how long it took."""
+        say(f"ready after {time.monotonic() - self._began:.0f} s")
+
+    def _show(self) -> None:
+        there = sum(1 for place in site_packages() for _ in Path(place).glob("*.dist-info")) if self._packages else 0
+        part = f": {min(there, self._packages)} of {self._packages} packages" * bool(self._packages)
+        line = f"{self._number} of {self._count}: {self._text}{part} ({time.monotonic() - self._began:.0f} s)"
+        say(line[: shutil.get_terminal_size().columns - 10], end="")
 
 
-def compile_sources() -> None:
-    """Compile what is installed in place, as pip does with everything else.
+def pins_of(lock: Path) -> list[str]:
+    """Return the requirements of a lock, each with its marker and its hashes."""
+    return re.findall(r"^[\w.-]+==(?:.*\\\n)*.*$", lock.read_text(encoding="utf-8"), re.MULTILINE)
 
-    Where PYTHONDONTWRITEBYTECODE is set, each process would otherwise compile all that it imports.
+
+def install_at_once(pins: list[str], steps: Steps) -> bool:
+    """Install a complete lock by uv, or by several pips side by side, and return whether that worked.
+
+    Nothing is left to resolve, and no two of them install one package. What fails says nothing: one pip tries it again.
     """
-    sources = [str(place / "src") for place in distributions()]
-    subprocess.run([str(PYTHON), "-m", "compileall", "-q", *sources], check=True)
+    command = [*installer(), "--no-deps", "--require-hashes"]
+    count = AT_ONCE if tuple(command[: len(PIP)]) == PIP else 1
+    with tempfile.TemporaryDirectory() as folder:
+        processes = []
+        for number in range(count):
+            part = Path(folder, f"{number}.txt")
+            part.write_text("\n".join(pins[number::count]) + "\n", encoding="utf-8")
+            words = [*command, "-r", str(part)]
+            processes.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        return steps.succeed(processes)
+
+
+def installer() -> list[str]:
+    """Return the command that installs into `.venv`: of uv where a person has it, else of the environment's pip."""
+    uv = shutil.which("uv")
+    if uv:
+        return [uv, "pip", "install", "--quiet", "--python", str(PYTHON)]
+    return [*PIP, "--no-compile", "--retries", "2"]
+
+
+def site_packages() -> list[str]:
+    """Return the directories of `.venv` into which packages are installed."""
+    return [str(place) for form in ("lib/python*", "Lib") for place in VENV.glob(f"{form}/site-packages")]
 
 
 def distributions() -> list[Path]:
@@ -125,9 +207,9 @@ def become(arguments: list[str]) -> int:
     return subprocess.run([program, *arguments[1:]], env=environment, check=False).returncode
 
 
-def say(text: str) -> None:
-    """Tell the person what is going on, on stderr."""
-    print(f"dev.py: {text}", file=sys.stderr, flush=True)
+def say(text: str, end: str = "\n") -> None:
+    """Tell the person what is going on, on stderr, in place of what the line has."""
+    print("\r\033[K" * ONE_LINE + f"dev.py: {text}", end=end, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
