@@ -57,6 +57,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "max_output_bytes": "the size at which its result is cut",
         "engines": "the function that lists its engines, see below",
         "earlier": "earlier names of inputs, see below",
+        "polls": "it is called again to wait: see [Loops](../explanation/budgets-and-retries.md#loops)",
     },
     "requires": {
         "distributions": "distributions, as PEP 508 requirements",

@@ -27,6 +27,7 @@ class ExitCode(enum.IntEnum):
     WAITING = 19
     BUDGET = 20
     DENIED = 21
+    AGENT_LOOP = 22
     INTERNAL = 70
     HUNG_UP = 129
     INTERRUPTED = 130
@@ -250,6 +251,12 @@ class InvalidAnswer(UnusableAnswer):
     begins_with = "invalid_output: "
 
 
+class AgentLoop(UnusableAnswer):
+    """An agent was stopped since it repeated calls that gave nothing new."""
+
+    exit_code = ExitCode.AGENT_LOOP
+
+
 class ArtifactError(StrandsCliError):
     """An output file cannot be written, or must not be overwritten."""
 
@@ -395,7 +402,8 @@ def suggest(word: str, known_words: Iterable[str], otherwise: str | None = None,
 
 def exit_code_meanings() -> dict[ExitCode, str]:
     """Return the meaning of each exit code: the first line of its exception's docstring."""
-    meanings = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in StrandsCliError.__subclasses__()}
+    kinds: list[type[StrandsCliError]] = [*StrandsCliError.__subclasses__(), AgentLoop]
+    meanings = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in kinds}
     meanings |= {ExitCode.OK: "Done.", ExitCode.NO: "Nothing was found, or the two runs differ."}
     meanings[ExitCode.INTERNAL] = "An error in this program."
     return {code: meanings[code] for code in ExitCode}

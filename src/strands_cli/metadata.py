@@ -20,7 +20,7 @@ HINTS = {
 }
 
 _TYPES: Mapping[type, tuple[str, ...]] = {
-    bool: (*HINTS, "requires_confirmation"),
+    bool: (*HINTS, "requires_confirmation", "polls"),
     str: ("title", "family", "category"),
     Mapping: ("read_only_when", "capabilities", "resources", "requires", "deprecated", "config_schema", "earlier"),
     Sequence: ("examples",),
@@ -65,6 +65,7 @@ class ToolMetadataFields(TypedDict, total=False):
         config_schema: JSON Schema of its configuration.
         examples: Inputs, each `{"input": {...}}`.
         earlier: Earlier names of inputs, with their names now.
+        polls: It is called again to wait for something; the same result again is expected then.
     """
 
     read_only: bool | None
@@ -85,6 +86,7 @@ class ToolMetadataFields(TypedDict, total=False):
     config_schema: Mapping[str, Any] | None
     examples: Sequence[Mapping[str, Any]] | None
     earlier: Mapping[str, str] | None
+    polls: bool | None
 
 
 def tool_metadata(**fields: Unpack[ToolMetadataFields]) -> Callable[[Target], Target]:

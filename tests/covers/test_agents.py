@@ -163,6 +163,23 @@ def test_an_agent_has_budgets_of_its_own(world: World, case: str) -> None:
     assert case in ran.error.message
 
 
+LOOPS = {"/agents/*/loops/": ("", ", loops: {%s: 2}"), "/runtime/loops/": ("loops: {%s: 2}", "")}
+KEYS = {f"{place}{key}": f"{place}{key}" for place in LOOPS for key in ("hint_after", "stop_after")}
+
+
+@covers_each(KEYS)
+def test_an_agent_that_repeats_itself_gets_a_hint_and_is_stopped(world: World, case: str) -> None:
+    place, _, key = case.rpartition("/")
+    runtime, own = (part % key if part else "" for part in LOOPS[f"{place}/"])
+    world.turns = [CALCULATE, CALCULATE, CALCULATE, Turn("done")]
+    ran = world.run(f"runtime: {{{runtime}}}\n" + agent(f"tools: [calculator]{own}"))
+    if key == "stop_after":
+        assert ran.error is not None
+        assert ran.error.exit_code == 22
+    else:
+        assert "[strands: " in json.dumps(world.requests[2]["messages"][-1])
+
+
 FIVE = (
     "pattern: {type: chain, config: {steps: [" + ", ".join(f"{{agent: a, input: step {n}}}" for n in range(5)) + "]}}"
 )

@@ -42,6 +42,7 @@ def test_an_example_is_valid_can_be_planned_and_runs(name: str, shop: Shop, requ
     ran = shop.run(name)
     assert ran.code == 0, ran.err
     assert ran.document["response"].strip()
+    assert "agent-loop" not in ran.err, "honest work is no loop"
     document = read_yaml((EXAMPLES / name).read_text("utf-8"))
     assert bool(shop.asked) == asks(document), shop.asked
     assert ("denied" in ran.err) == (name in REFUSES)

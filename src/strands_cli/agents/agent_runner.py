@@ -154,7 +154,13 @@ class SdkAgentRunner:
         journaled = JournaledModel(model, request.agent.model, scope, self._check.redactor, schema)
         journaled.of_step = lambda key: self._model_for(request.agent, key)
         history = self._context.history(request.agent, model, scope, self._check.redactor, len(request.history))
-        tools = AgentTools(scope, self._toolbox.offered(request.tools), self._check, lambda: journaled.broken_inputs)
+        tools = AgentTools(
+            scope,
+            self._toolbox.offered(request.tools),
+            self._check,
+            lambda: journaled.broken_inputs,
+            request.agent.loops,
+        )
         journaled.output_schemas = {tool.tool_name: tool.loaded.output_schema for tool in tools.planned}
         agent = Agent(
             model=journaled,
@@ -179,7 +185,7 @@ class SdkAgentRunner:
             raise
         finally:
             # The agent's model has the scope: a reference back would leave both to the garbage collector.
-            scope.cancel = scope.changes = None
+            scope.cancel = scope.changes = scope.loops = None
         if isinstance(model, ReplayModel):
             model.require_played()
         answer = await self._answer(request, result, scope)

@@ -142,6 +142,7 @@ _STRANDS_CLI: dict[str, type | tuple[type, ...]] = {
     "max_output_bytes": int,
     "engines": str,
     "earlier": dict,
+    "polls": bool,
 }
 _HINTS: dict[str, type | tuple[type, ...]] = {
     "title": str,

@@ -17,6 +17,7 @@ from strands_cli.providers import ModelSettings, merge_settings
 from strands_cli.workflow.agent_sections import AgentSpec, Inference
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.sections import Loops
 from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.yaml_files.document import Document, escape
 
@@ -189,6 +190,7 @@ def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
         summarizer=summarizer_of(spec, model),
         limits=agent.limits,
         budgets=agent.budgets,
+        loops=agent.loops or spec.runtime.loops or Loops(),
     )
 
 

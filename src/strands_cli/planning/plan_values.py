@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.prices import PriceTable
     from strands_cli.workflow.agent_sections import AgentBudgets, AgentLimits
     from strands_cli.workflow.model import WorkflowSpec
-    from strands_cli.workflow.sections import InputSpec
+    from strands_cli.workflow.sections import InputSpec, Loops
     from strands_cli.workflow.skill_folders import SkillFolder
     from strands_cli.workflow.steps import AgentStep, ToolEntry
     from strands_cli.yaml_files.document import Document
@@ -146,7 +146,7 @@ class PlannedAgent:
     `keeps_conversation` is `memory: run` or `path`, of which `follows_path` is the second; `summarizer` the model of
     its summaries where that is another. `lists_skills` says whether its system prompt has the list of its skills, and
     `takes_any_message` whether its `input_schema` is about the inputs of the run. `prompt_end` is the template that
-    ends the system prompt.
+    ends the system prompt. `loops` is None where they are not looked for.
     """
 
     id: str
@@ -164,6 +164,7 @@ class PlannedAgent:
     summarizer: ModelSettings | None = None
     limits: AgentLimits | None = None
     budgets: AgentBudgets | None = None
+    loops: Loops | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class WholeEffect:
         result_json: Its JSON; of other kinds (`notes`, `artifacts`) the whole output.
         error: Why it failed, also the message of a tool's error.
         error_code: The code of a tool's error.
+        loop: How many times the call had this result when the model got a hint with it.
         layers: The walls around the code that a tool ran, as the tool says.
         failures: Why earlier attempts of a model turn failed.
         waits_for: The reason why a call waits.
@@ -91,6 +92,7 @@ class WholeEffect:
     rule: str | None = None
     distribution: str | None = None
     engine: str | None = None
+    loop: int | None = None
     layers: Sequence[str] = ()
     request: str | None = None
     answer: str | None = None
@@ -199,7 +201,7 @@ def _model(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
 
 def _tool(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     detail: Mapping[str, Any] = effect.row.detail
-    names = ("decision", "rule", "distribution", "engine", "arguments", "called_with")
+    names = ("decision", "rule", "distribution", "engine", "arguments", "called_with", "loop")
     failure = effect.tool_error
     return {
         **{name: detail.get(name) for name in names},

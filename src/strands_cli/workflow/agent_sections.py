@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 
 from strands_cli.texts.canonical_json import json_object
-from strands_cli.workflow.sections import FormatModel, Identifier, InputSpec
+from strands_cli.workflow.sections import FormatModel, Identifier, InputSpec, Loops
 from strands_cli.workflow.steps import ToolEntry
 
 if TYPE_CHECKING:
@@ -221,6 +221,7 @@ class AgentSpec(FormatModel):
         default_factory=AgentBudgets.model_construct,
         description="Limits of this agent, all of its steps in the run together.",
     )
+    loops: Loops | None = Field(default=None, description="Its repeated calls; that of `runtime` if not given.")
 
     @property
     def takes_object(self) -> bool:

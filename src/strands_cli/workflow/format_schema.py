@@ -8,7 +8,7 @@ from typing import Any
 
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.parts.agent_file import AgentFile
-from strands_cli.workflow.sections import IDENTIFIER, FormatModel, InputSpec
+from strands_cli.workflow.sections import IDENTIFIER, FormatModel, InputSpec, Loops
 from strands_cli.workflow.steps import ToolEntry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -19,6 +19,7 @@ AGENT_TITLE = "strands-cli agent"
 _SHORTHANDS: dict[str, dict[str, Any]] = {
     ToolEntry.__name__: {"type": "string", "pattern": ".", "description": "The tool's name."},
     InputSpec.__name__: {"enum": ["string", "number", "integer", "boolean", "array", "object", None]},
+    Loops.__name__: {"const": "off"},
 }
 
 

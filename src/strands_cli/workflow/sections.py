@@ -214,6 +214,27 @@ class FailurePolicy(FormatModel):
     wait_max: float = Field(default=60, ge=0, description="Longest wait between tries, in seconds.")
 
 
+class Loops(FormatModel):
+    """What happens to an agent that makes the same calls with the same results, turn after turn; `off`: nothing.
+
+    A turn with another call, or another result of one, begins the count again.
+    """
+
+    hint_after: Annotated[int, Field(ge=2)] | Literal["off"] = Field(
+        default=3, description="After so many times the result has a hint to the model."
+    )
+    stop_after: Annotated[int, Field(ge=2)] | Literal["off"] = Field(
+        default=6, description="After so many times the agent is stopped if it goes on, with exit code 22."
+    )
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read `off` as both."""
+        if isinstance(value, (str, bool)) and value != "off":
+            raise PydanticCustomError("literal_error", "not off", {"expected": "off"})
+        return {"hint_after": value, "stop_after": value} if value == "off" else value
+
+
 class Runtime(FormatModel):
     """The default model, and the limits of the run.
 
@@ -238,6 +259,9 @@ class Runtime(FormatModel):
     budgets: Budgets = Field(default_factory=Budgets.model_construct, description="Limits of one run.")
     failure_policy: FailurePolicy = Field(
         default_factory=FailurePolicy.model_construct, description="Retries of model calls."
+    )
+    loops: Annotated[Loops, ReadByItself(Loops)] | None = Field(
+        default=None, description="Agents that repeat their calls."
     )
     recording: str | None = Field(
         default=None, description="The recording that provider `replay` plays, beside the workflow."

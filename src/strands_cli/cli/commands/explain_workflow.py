@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
+from strands_cli.cli.commands.plan_command import bound_words, loop_words, model_words, parts_of, step_tools
 from strands_cli.cli.output.messages import error_document
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal.workflow_summary import about_document
@@ -218,6 +218,7 @@ def _limits(plan: Plan) -> list[str]:
             sentences.append(f"One step of {agent.id}: at most {', '.join(words)}.")
         if agent.budgets is not None and (words := _listed(agent.budgets, _BUDGETS)):
             sentences.append(f"All steps of {agent.id}: {', '.join(words)}.")
+        sentences += [f"Loops of {agent.id}: {words}." for words in loop_words(agent)]
     if plan.agents:
         sentences.append(f"A model call that fails is {_times(runtime.failure_policy.retries)}.")
     return sentences

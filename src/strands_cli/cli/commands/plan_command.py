@@ -105,6 +105,8 @@ def plan_text(planned: Plan) -> str:
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
         lines += [line for tool in agent.tools for line in _tool_lines(tool)]
+        if agent.loops is not None and agent.loops.model_fields_set:
+            lines += [f"  loops   {words}" for words in loop_words(agent)]
     for step in planned.steps:
         mark = "" if step.rendered else "  (rendered when it runs)"
         lines.append(f"step      {step.key}  {step.kind}  {step.who}{mark}")
@@ -167,6 +169,15 @@ def model_words(agent: PlannedAgent) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in settings.items() if value is not None)])
 
 
+def loop_words(agent: PlannedAgent) -> list[str]:
+    """Return when an agent that repeats its calls gets a hint, and when it is stopped; nothing without tools."""
+    if agent.loops is None or not agent.tools:
+        return []
+    hint, stop = agent.loops.hint_after, agent.loops.stop_after
+    words = [f"{word} after {after} times" for word, after in (("hint", hint), ("stop", stop)) if after != "off"]
+    return [f"same calls with same results: {', '.join(words) or 'no limit'}"]
+
+
 def bound_words(bounds: Bounds) -> str:
     """Return the bounds of a run as text."""
     named = {"steps": bounds.steps, "model calls": bounds.model_calls, "tool calls": bounds.tool_calls}
@@ -212,6 +223,7 @@ def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
     return {
         "id": agent.id,
         "model": {name: getattr(model, name) for name in names},
+        **({"loops": agent.loops.model_dump()} if agent.loops is not None else {}),
         "tools": [_tool_document(tool) for tool in agent.tools],
     }
 

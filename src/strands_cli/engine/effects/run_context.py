@@ -42,6 +42,13 @@ class RunContext(Protocol):
         """Return the rows below the key of a step or a call; all of the run without a key."""
 
 
+class Repetitions(Protocol):
+    """The repeated calls of a step's agent."""
+
+    def ended(self, tool_use_id: str, output: Mapping[str, Any], *, hinted: bool = False) -> tuple[str, int] | None:
+        """Take the result of a call; return the hint to the model that is due with it, and how often it was made."""
+
+
 class Changes(Protocol):
     """The changes of calls in their agent besides the conversation."""
 

@@ -19,7 +19,7 @@ from strands_cli.engine.effects.asked_questions import (
 )
 from strands_cli.engine.effects.budget import StepLimits, StepTally
 from strands_cli.engine.effects.effect import Effect, EffectSpec, is_error_result
-from strands_cli.engine.effects.run_context import Changes, RunContext
+from strands_cli.engine.effects.run_context import Changes, Repetitions, RunContext
 from strands_cli.engine.journal.answers import misfit
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
@@ -45,6 +45,7 @@ class StepState:
     inner: list[StepScope] = field(default_factory=list)
     exceeded: BudgetExceeded | None = None
     changes: Changes | None = None
+    loops: Repetitions | None = None
     answer: Effect | None = None
 
 
@@ -107,6 +108,15 @@ class StepScope:
     @changes.setter
     def changes(self, changes: Changes | None) -> None:
         self._state.changes = changes
+
+    @property
+    def loops(self) -> Repetitions | None:
+        """The repeated calls of its agent; None where they are not looked for."""
+        return self._state.loops
+
+    @loops.setter
+    def loops(self, loops: Repetitions | None) -> None:
+        self._state.loops = loops
 
     @property
     def usage(self) -> Usage:

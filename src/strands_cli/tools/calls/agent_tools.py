@@ -17,24 +17,27 @@ from strands.types.tools import AgentTool
 
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.engine.effects.step_scope import StepScope
-from strands_cli.errors import StrandsCliError
+from strands_cli.errors import AgentLoop, StrandsCliError
 from strands_cli.events import RunWarning
 from strands_cli.planning.plan_values import PlannedTool
 from strands_cli.planning.planned_tool import LateTool
 from strands_cli.policy.rule import LATE
 from strands_cli.tools.calls.approval import BY_HOOKS, AgentChanges, LateSpecs
 from strands_cli.tools.calls.inner_calls import InnerCaller, OpenCall, agent_itself, call_of, open_call
+from strands_cli.tools.calls.loops import LoopWatch
 from strands_cli.tools.calls.ordering import Order
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.manifest_check import LoadedTool, loaded_tool
 from strands_cli.tools.schema_for_provider import offered_spec
 from strands_cli.tools.tool_forms import NotAToolError, RawTool, read_agent_tool
 from strands_cli.tools.tool_loading import Toolbox
-from strands_cli.tools.tool_results import plain_json
+from strands_cli.tools.tool_results import error_result, plain_json
 
 if TYPE_CHECKING:
     from strands import Agent
     from strands.tools.registry import ToolRegistry
+
+    from strands_cli.workflow.sections import Loops
 
 
 NO_CALL = "it is not known for which call of a tool this one is made: use the agent that the tool got for the call"
@@ -53,6 +56,7 @@ class AgentTools:
     Args:
         offered: The tools that were planned.
         broken_inputs: Returns the arguments of the model's last turn that were not JSON, by tool-use id.
+        loops: When an agent that repeats calls gets a hint, and when it is stopped; None for never.
     """
 
     def __init__(
@@ -61,8 +65,11 @@ class AgentTools:
         offered: Sequence[LoadedTool],
         check: PermissionCheck,
         broken_inputs: Callable[[], Mapping[str, str]],
+        loops: Loops | None = None,
     ) -> None:
         self._scope = scope
+        polling = {loaded.planned.name for loaded in offered if loaded.claims.get("polls") is True}
+        self._loops = LoopWatch(loops, scope, polling) if loops is not None else None
         self._check = check
         self._order = Order(scope, [loaded.planned for loaded in offered])
         self._broken_inputs = broken_inputs
@@ -75,7 +82,7 @@ class AgentTools:
         agent.add_middleware(InvokeModelStage, self._with_late_tools)
         self._agent, self._model = weakref.ref(agent), agent.model
         self._changes = AgentChanges(agent, LateSpecs(self._late_specs, self._put_back))
-        self._scope.changes = self._changes
+        self._scope.changes, self._scope.loops = self._changes, self._loops
         self._stored = _changes_at_requests(self._scope)
         agent.tool_caller = InnerCaller(agent, self.call_by_name)  # type: ignore[assignment]
         # A later one would come between the check and the tool.
@@ -240,12 +247,17 @@ class AgentTools:
         written = self._broken_inputs().get(tool_use["toolUseId"])
         tool_use = tool_use if written is None else {**tool_use, "input": written}
         agent = state["agent"]
+        if self._loops is not None:
+            self._loops.begin_turn(agent.messages[-1])
+            if isinstance(self._scope.stopped, AgentLoop):
+                return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
         async with self._order.call(tool_use["toolUseId"], agent.messages, _answers(agent)) as scope:
             result = await self._check.call(tool, tool_use, scope, state)
         if tool.absent is None or tool.absent[0] != "unknown_tool" or scope.stopped is not None:
             return result
-        # The SDK's words.
-        return {**result, "content": [{"text": f"Unknown tool: {tool_use['name']}"}]}
+        # The SDK's words, and perhaps a hint.
+        hint = [block for block in result["content"][1:] if "text" in block]
+        return {**result, "content": [{"text": f"Unknown tool: {tool_use['name']}"}, *hint]}
 
     def _after_call(self, event: AfterToolCallEvent) -> None:
         agent: Any = event.agent

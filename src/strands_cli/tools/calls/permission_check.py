@@ -35,6 +35,7 @@ from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
 from strands_cli.tools.calls.execution import CALLS, Attempt, connection_refusal
+from strands_cli.tools.calls.loops import LOOP
 from strands_cli.tools.calls.trust import counted_claims
 from strands_cli.tools.calls.workflow_tool_calls import ToolSpan, tool_span
 from strands_cli.tools.manifest_check import LoadedTool
@@ -238,6 +239,8 @@ class PermissionCheck:
             result: Result = {"toolUseId": tool_use["toolUseId"], **decode({name: output[name] for name in RESULT})}
             if scope.changes is not None and AGENT in output:
                 scope.changes.restore(output[AGENT])
+            if scope.loops is not None:
+                scope.loops.ended(tool_use["toolUseId"], output, hinted=LOOP in effect.recorded.detail)
             span.replayed(effect, result)
             scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))
             return result
@@ -285,6 +288,11 @@ class PermissionCheck:
         if (failure := failure_of(result)) is not None:
             detail[ERROR_CODE] = failure.code
         output = encode({"status": result["status"], "content": result["content"]})
+        loops = attempt.scope.loops
+        if loops is not None and (due := loops.ended(str(attempt.tool_use["toolUseId"]), output)) is not None:
+            hint, detail[LOOP] = due
+            result = {**result, "content": [*result["content"], {"text": hint}]}
+            output["content"] = [*output["content"], {"text": hint}]
         if changes is not None and (changed := changes.since(before, attempt.name)):
             output[AGENT] = changed
         await attempt.effect.finish(output, detail=detail)

@@ -225,6 +225,8 @@ def _tool(branch: Branch) -> Iterable[str]:
     detail = effect.row.detail
     if branch.decision:
         yield f"{branch.decision}: {branch.rule or ''}"
+    if "loop" in detail:
+        yield f"hinted at a loop, {detail['loop']} times the same"
     if "arguments" in detail:
         yield _json(detail["arguments"])
     if effect.tool_error and branch.decision != "deny":
