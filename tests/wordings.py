@@ -22,6 +22,7 @@ CLONE = str(HERE.parent.parent)
 CHANGING = {
     r"\b(127\.0\.0\.1|localhost):\d+": r"\1:PORT",
     r"\b\d{8}-\d{6}-[0-9a-f]{6}\b": "RUN",
+    r"(has been answered by )[^:]+": r"\1WHO",
     r"(.)\1{40,}": r"\1...",
     r"PointerToNowhere: [^\n]*": "PointerToNowhere...",
     r"(Expecting|Illegal|Out of range|maximum recursion|Circular|\[Errno|Error code:|expected token) [^\n]*": "...",

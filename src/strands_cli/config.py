@@ -189,3 +189,13 @@ def use_private_bytecode() -> None:
         folder = Path(tempfile.mkdtemp(prefix="strands-bytecode-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     sys.pycache_prefix = str(folder)
+
+
+def account_name() -> str:
+    """Return the name of the account that this process works for, as the system has it; empty where it has none."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):  # Windows, or a container with another number
+        return os.environ.get("USERNAME", "")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from strands_cli.config import account_name
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.waiting.questions import chosen_question, offer_answer
@@ -36,7 +37,7 @@ def test_an_answer_from_elsewhere_is_used_before_the_default(folder: Folder, key
     assert (ended.code, ended.out) == (0, "feature\n")
     late = folder.strands("approve", "last", "steps.0", "--answer", "bug")
     assert late.code == 2
-    assert "answered by person: feature" in late.err
+    assert f"answered by {account_name()}: feature" in late.err
 
 
 def test_a_refusal_from_elsewhere_ends_the_run_that_waits(folder: Folder) -> None:

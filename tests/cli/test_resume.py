@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from strands_cli import Workflow
+from strands_cli.config import account_name
 from strands_cli.engine.folder_lock import hold_run
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.folder_store import FolderStore
@@ -225,7 +226,7 @@ def test_who_answers_second_gets_the_first_answer_also_while_the_run_goes_on_wit
     finally:
         lock.release()
     assert late.code == 2
-    assert "steps.0 has been answered by person: approved" in late.err
+    assert f"steps.0 has been answered by {account_name()}: approved" in late.err
 
 
 def test_people_who_answer_at_the_same_time_wait_for_each_other(folder: Folder) -> None:

@@ -35,7 +35,8 @@ def question_lines(question: Mapping[str, Any], *, details: bool = False) -> lis
     else:
         texts = str(question.get("context") or "").splitlines()
         lines = itertools.chain(texts, _answers_line(question.get("words") or ()), _default(question))
-    return [first, *(f"  {line}" for line in [*more, *lines])]
+    refused = [one_line(str(question["problem"]))] if question.get("problem") else []
+    return [first, *(f"  {line}" for line in [*more, *lines, *refused])]
 
 
 def _answers_line(words: Sequence[str]) -> Iterator[str]:

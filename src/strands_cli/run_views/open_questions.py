@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from strands_cli.store_place import StorePlace
 
 _WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun|approve|reject|runs show) RUN\b")
+# The facts of a question, and those of one about a call which a person may change.
+_FACTS = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
+_OF_CALLS = ("schema", "problem", "tried")
 
 
 def answer_commands(journal: StoredJournal) -> list[str]:
@@ -28,11 +31,10 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return the questions that wait for a person, as JSON."""
     from strands_cli.engine.waiting.questions import natural_answer, open_decisions, open_questions, prompt_of
 
-    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
     questions, journal = [], _readable(journal)
     for row in open_questions(journal):
         call = {"call": row.detail["call"]} if "call" in row.detail else {}
-        facts = {name: row.detail.get(name) for name in names}
+        facts = {name: row.detail.get(name) for name in _FACTS + _OF_CALLS}
         questions.append({"key": row.key, **facts, "approve_answers": natural_answer(row), **call})
     decided = [{"key": row.key, "kind": "decision", "prompt": prompt_of(row)} for row in open_decisions(journal)]
     return [*questions, *decided]

@@ -38,7 +38,9 @@ class AnsweredQuestion:
         prompt: The question.
         context: The text shown with it.
         answer: The answer; None while it waits.
-        by: Who answered.
+        by: Who answered: `person`, `program`, or `default`.
+        who: The name or the account of the person.
+        arguments: Those of the call as the person has changed them.
         reason: Why a person rejected.
     """
 
@@ -48,6 +50,8 @@ class AnsweredQuestion:
     answer: str | None = None
     by: str | None = None
     reason: str | None = None
+    who: str | None = None
+    arguments: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,7 @@ class WholeEffect:
         calls: The tools that a model called.
         arguments: Of a tool call, as written; cut where `arguments_cut` says so.
         called_with: The arguments that the tool got, where they differ.
+        edited_by: The person who has changed them before the call.
         result: The text of a tool's result.
         result_json: Its JSON; of other kinds (`notes`, `artifacts`) the whole output.
         error: Why it failed, also the message of a tool's error.
@@ -101,6 +106,7 @@ class WholeEffect:
     arguments: Any = None
     arguments_cut: bool = False
     called_with: Any = None
+    edited_by: str | None = None
     result: str | None = None
     result_json: Any = None
     error: str | None = None
@@ -201,7 +207,7 @@ def _model(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
 
 def _tool(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     detail: Mapping[str, Any] = effect.row.detail
-    names = ("decision", "rule", "distribution", "engine", "arguments", "called_with", "loop")
+    names = ("decision", "rule", "distribution", "engine", "arguments", "called_with", "edited_by", "loop")
     failure = effect.tool_error
     return {
         **{name: detail.get(name) for name in names},
@@ -219,7 +225,8 @@ def _human(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     row = effect.row
     question = stored_question(row)
     answer: Mapping[str, Any] = row.output if row.status == "done" and isinstance(row.output, Mapping) else {}
-    reviewer = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason")}
+    texts = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason", "who")}
+    reviewer: dict[str, Any] = {**texts, "arguments": answer.get("arguments")}
     return {
         "question": AnsweredQuestion(question.prompt, question.context, question.words, effect.text, **reviewer),
         "error": effect.error,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 import select
 import sys
@@ -13,9 +14,12 @@ from typing import TYPE_CHECKING, Literal
 
 from strands_cli.cli.output.messages import logs_json, real_stderr, say, write_error
 from strands_cli.cli.question_layout import document_of, question_lines
+from strands_cli.config import account_name
 from strands_cli.engine.journal.answers import misfit
 from strands_cli.engine.journal.journal_rows import Answer, Question, unanswered
 from strands_cli.engine.waiting.questions import NoPerson
+from strands_cli.errors import StrandsCliError
+from strands_cli.texts.phrases import with_fix
 from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
@@ -79,7 +83,7 @@ class Keyboard:
 
 Mode = Literal["terminal", "nobody", "later"]
 _YES, _NO = ("y", "yes"), ("n", "no", "")
-_ALL, _DETAILS = ("a", "all"), ("d", "details")
+_ALL, _DETAILS, _EDIT = ("a", "all"), ("d", "details"), ("e", "edit")
 
 
 def is_interactive() -> bool:
@@ -141,11 +145,31 @@ class TerminalHuman:
                 say("\n".join(question_lines(document, details=True)[1:]))
                 continue
             if question.call is not None and question.call.grant and typed.strip().lower() in _ALL:
-                return Answer("answered", "yes", is_typed=True, grants=question.call.grant)
+                return Answer("answered", "yes", is_typed=True, grants=question.call.grant, who=account_name())
+            if _may_be_edited(question) and typed.strip().lower() in _EDIT:
+                if (edited := await self._edited(question)) is not None:
+                    return edited
+                continue
             answer = accepted(question, typed)
             if answer is not None:
-                return Answer("answered", answer, is_typed=True)
+                return Answer("answered", answer, is_typed=True, who=account_name())
             say(f"  {_hint_for(question, typed.strip())}")
+
+    async def _edited(self, question: Question) -> Answer | None:
+        """Let the person change the arguments of a call, and ask about the changed one; None if they do not want it."""
+        from strands_cli.cli.terminal.argument_editor import edit_until_it_fits, with_arguments
+
+        try:
+            file, arguments = await edit_until_it_fits(question, self.keyboard.read_line, self.keyboard.descriptor)
+        except StrandsCliError as error:
+            say(f"  {with_fix(error.message, error.fix)}")
+            return None
+        answer = await self._ask_here(dataclasses.replace(with_arguments(question, arguments), schema=None))
+        if answer.text != "yes":
+            say(f"  your changes are kept in {file.path}")
+            return None if answer.outcome == "answered" else answer
+        file.discard()
+        return dataclasses.replace(answer, arguments=arguments)
 
     def _say(self, line: str) -> None:
         (say if self.view is None else self.view.line)(line)
@@ -156,7 +180,8 @@ class TerminalHuman:
         if call is None:
             return f"y: yes; n: {self._refusal}"
         grant = f"; a: every call of {call.tool} in this run" if call.grant else ""
-        return f"y: this call; n: {self._refusal}{grant}; d: details"
+        edit = "; e: change its arguments" if _may_be_edited(question) else ""
+        return f"y: this call; n: {self._refusal}{grant}{edit}; d: details"
 
     async def _read_line(self, hint: str) -> str | None:
         """Read in a thread that stops reading when this is cancelled."""
@@ -168,6 +193,11 @@ class TerminalHuman:
             give_up.set()
             await reading  # until it ends, it could consume the answer to the next question
             raise
+
+
+def _may_be_edited(question: Question) -> bool:
+    """Return whether the question is about a call as its agent proposed it, and the person has an editor."""
+    return question.schema is not None and bool(os.environ.get("VISUAL") or os.environ.get("EDITOR"))
 
 
 def _after_timeout(question: Question) -> Answer:
@@ -201,6 +231,7 @@ def _hint_for(question: Question, text: str) -> str:
 def _hint(question: Question) -> str:
     if question.kind == "approval":
         grant = "/a" if question.call is not None and question.call.grant else ""
+        grant += "/e" if _may_be_edited(question) else ""
         return f"  [y/N{grant}{'/d' if question.call is not None else ''}] "
     default = f"{question.default}" if question.default is not None else ""
     within = f"within {question.timeout_s:g} s" if question.timeout_s is not None else ""

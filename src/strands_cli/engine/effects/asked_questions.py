@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 STAYS_UNTIL = "stays_until"
 # How often a run that waits for a default looks whether another process has stored an answer.
 _LOOK_EACH_S = 0.25
+# Fields of a question that its row has only where they are set.
+_OPTIONAL = ("schema", "problem", "tried")
 
 
 async def answer_or_default(question: Question, run: RunContext) -> Answer:
@@ -56,5 +58,6 @@ def detail_of(question: Question) -> dict[str, Any]:
     """Return the fields of a question for the journal, for a later answer."""
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
     call = {"call": dataclasses.asdict(question.call)} if question.call is not None else {}
+    more = {name: value for name in _OPTIONAL if (value := getattr(question, name)) is not None}
     words = {"words": list(question.words), "only_words": question.only_words} if question.words else {}
-    return {name: getattr(question, name) for name in names} | words | call
+    return {name: getattr(question, name) for name in names} | words | call | more

@@ -23,6 +23,8 @@ LOST = "lost"
 WITHOUT = "without"
 # The mark in the detail of a row made again after a failure, until it ends.
 RETRIES = "retries"
+# The mark in the detail of a call that must not be made twice, though the one that its model asked for could be.
+ONCE = "once"
 
 
 class NeedsDecision(WaitingForPerson):
@@ -105,7 +107,7 @@ class Effect:
             self.failure = row.detail.get("error")
         elif row.status == "started" and LOST in row.detail:
             raise _undecided(row)
-        elif row.status == "started" and self._repeatable:
+        elif row.status == "started" and self._repeatable and not row.detail.get(ONCE):
             self.begun_with = row.output if row.digest == digest else None
         elif row.status == "started":
             # The mark tells this call from one that another process is making now.
@@ -130,6 +132,15 @@ class Effect:
         if self.recorded is None:
             self._kept = {**facts, **self._kept}
             self._row = dataclasses.replace(self._row, detail=self._kept)
+
+    def replace_facts(self, *, repeatable: bool, **facts: Any) -> None:
+        """Keep facts in place of those of the same names, and no longer repeat the effect where it is not repeatable.
+
+        Another process learns that from the row, before it knows what has changed.
+        """
+        self._repeatable = self._repeatable and repeatable
+        self._kept = {**self._kept, **facts, **({} if repeatable else {ONCE: True})}
+        self._row = dataclasses.replace(self._row, detail=self._kept)
 
     async def start(self, begin_with: Any = None, *, since: float | None = None) -> None:
         """Write that it begins, or has begun at `since`.

@@ -410,6 +410,9 @@ class StepScope:
         effect = self._run.effect(EffectSpec(question.key, "human", effect_input, is_void=is_void))
         if effect.recorded is not None:
             return recorded_answer(question, Answer("answered", **effect.recorded.output))
+        if question.problem is None and effect.waits_for.get("problem"):
+            before = effect.waits_for
+            question = dataclasses.replace(question, problem=before["problem"], tried=before.get("tried"))
         grant = question.call.grant if question.call is not None else ""
         if grant and effect.waiting_since is None and grant in self._run.grants:
             return Answer("answered", "yes", grants=grant)
@@ -437,11 +440,17 @@ class StepScope:
             raise WaitingForPerson.for_answer(question.key, question.prompt)
         if answer.outcome == "answered":
             await effect.start(since=asked_at)
-            answer = dataclasses.replace(answer, grants=grant if answer.grants == grant else "")
+            # Who has changed this call has not seen the next ones.
+            grants = grant if answer.grants == grant and answer.arguments is None else ""
+            answer = dataclasses.replace(answer, grants=grants)
             await effect.finish(answer.stored())
             self._run.grants.update({answer.grants} - {""})
             self.emit(HumanAnswered(self.now(), question.key, answer.text, answer.by))
         return recorded_answer(question, answer)
+
+    async def refuse_answer(self, question: Question, effect_input: Mapping[str, Any]) -> None:
+        """Write that a recorded answer cannot be used for its `problem`, so that the question is asked again."""
+        await self._run.effect(EffectSpec(question.key, "human", effect_input)).reject(question.problem or "")
 
     async def _fitting_answer(self, question: Question) -> Answer:
         """Ask until the answer is one that the question accepts."""

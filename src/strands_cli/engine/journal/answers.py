@@ -9,7 +9,7 @@ from strands_cli.texts.phrases import joined
 from strands_cli.workflow.steps import meant_word
 from strands_cli.workflow.templates.regular_expressions import SlowPattern, fullmatch
 
-_STORED = {one.name for one in dataclasses.fields(Question)} - {"key", "call", "problem", "may_wait"}
+_STORED = {one.name for one in dataclasses.fields(Question)} - {"key", "call", "may_wait"}
 
 
 def misfit(text: str, question: Question) -> str | None:

@@ -65,12 +65,12 @@ def json_text(value: Any) -> str:
 _KINDS, _STATUSES = frozenset(get_args(RowKind)), frozenset(get_args(RowStatus))
 # The types of the fields of a row beside its output, as far as they are used for more than to be shown.
 _TEXTS = ("agent", "model", "request", "error", "error_code", "decision", "rule", "distribution", "engine", "stopped")
-_TEXTS_OF_QUESTIONS = ("kind", "prompt", "context", "pattern", "default")
+_TEXTS_OF_QUESTIONS = ("kind", "prompt", "context", "pattern", "default", "problem", "edited_by")
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys((*_TEXTS, *_TEXTS_OF_QUESTIONS), str),
     **dict.fromkeys(("failures", "layers", "words"), list),
     **dict.fromkeys(("replaced", "timeout_s"), (int, float)),
-    "call": dict,
+    **dict.fromkeys(("call", "schema", "tried"), dict),
 }
 # The last second of the year 9999, the last that a time of ours can name.
 _LATEST = 253402300799

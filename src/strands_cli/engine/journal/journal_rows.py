@@ -266,6 +266,8 @@ class Question:
 
     A tool gets the answer to its question as it is. The approval of a call has the `call`, with all of its arguments;
     one that must not wait is about code that ends with this process. A gate has the `words` that its workflow knows.
+    `schema` is that of the arguments of a call. Where a person has changed these and the change was refused, `problem`
+    is the reason and `tried` are the changed arguments.
     """
 
     key: str
@@ -280,6 +282,8 @@ class Question:
     may_wait: bool = True
     words: tuple[str, ...] = ()
     only_words: bool = False
+    schema: Mapping[str, Any] | None = None
+    tried: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +294,10 @@ class Answer:
     person typed it at a terminal, which a call needs if a managed policy file asks. `grants` is the `call.grant` of the
     question where the answer is meant for every call of that tool in the run. Where no person is asked, `by` is the
     option that denies the call in their place, `--deny`, or empty. With `stays` the run itself waits for the default.
+
+    With `arguments`, a yes is to the call with these in place of the `call.arguments` of the question: they are checked
+    as those of a model are, and where they are refused the question is asked again. `who` is the account or the name
+    of the person, where it is known.
     """
 
     outcome: Literal["answered", "waiting", "nobody", "stays"]
@@ -298,13 +306,22 @@ class Answer:
     reason: str | None = None
     is_typed: bool = False
     grants: str = ""
+    arguments: Mapping[str, Any] | None = None
+    who: str = ""
 
-    def stored(self) -> dict[str, str | bool]:
+    @property
+    def by_whom(self) -> str:
+        """The person's name or account, else the kind of the answerer."""
+        return self.who or self.by
+
+    def stored(self) -> dict[str, Any]:
         """Return the fields of an answer for the journal."""
-        further: dict[str, str | bool | None] = {
+        further = {
             "reason": self.reason,
             "is_typed": self.is_typed or None,
             "grants": self.grants or None,
+            "arguments": self.arguments,
+            "who": self.who or None,
         }
         present = {name: value for name, value in further.items() if value is not None}
         return {"text": self.text, "by": self.by, **present}

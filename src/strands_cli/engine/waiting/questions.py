@@ -246,7 +246,8 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
     answered_row = journal.row(key) or journal.row(f"{key}/approval")
     if answered_row is not None and answered_row.kind == "human" and answered_row.status == "done":
         answer = answered_row.output.get("text") or "rejected"
-        message = f"{key} has been answered by {answered_row.output.get('by')}: {answer}"
+        who = answered_row.output.get("who") or answered_row.output.get("by")
+        message = f"{key} has been answered by {who}: {answer}"
         raise UsageError(message, fix=f"an answer cannot be changed; {_instead(journal)}")
     fix = suggest(key, [row.key for row in waiting], listed if waiting else f"no question waits; {_instead(journal)}")
     raise UsageError(f"{key} is not a question that waits", fix=fix)

@@ -8,12 +8,13 @@ import os
 import shlex
 import stat
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal.journal_rows import Question
+from strands_cli.engine.journal.journal_rows import Answer, Question
+from strands_cli.engine.waiting.edited_arguments import changes_between
 from strands_cli.events import DENY
 from strands_cli.planning.planned_tool import LateTool
 from strands_cli.policy.decision import Decision, PermissionQuestion, is_managed
@@ -199,30 +200,75 @@ def _content_of(path: str, workspace: Workspace) -> str | _UnseenContent | None:
         return _UnseenContent(f"a file of {file_stat.st_size} bytes, which is not text")
 
 
+# A larger schema is not stored with the question, so that a change is only checked when the run goes on.
+MAX_SCHEMA = 64 * 1024
 MAX_SHOWN = 1000
 MAX_SHOWN_ITEMS = 50
 
 
-async def approved(attempt: Attempt, request: Request, decision: Decision) -> Decision:
-    """Put a call to a person; the approval is bound to the digest of these very arguments.
+@dataclass(frozen=True, slots=True)
+class EditedCall:
+    """A call as a person has changed it, allowed like any other.
 
-    Returns: The decision in the answer: allow or deny.
+    Attributes:
+        note: The changes in words, for the model that asked for the call.
+        who: The person.
+    """
+
+    attempt: Attempt
+    request: Request
+    note: str
+    who: str
+
+
+# Checks a call with the changes of an answer in its arguments as they were shown; returns why it cannot be made.
+CheckEdit = Callable[[Mapping[str, Any], Answer], Awaitable[EditedCall | str]]
+
+
+async def approved(
+    attempt: Attempt, request: Request, decision: Decision, check_edit: CheckEdit
+) -> tuple[Decision, EditedCall | None]:
+    """Put a call to a person; the approval is bound to the digest of these very arguments, or those that they wrote.
+
+    A change that is refused is never made: the question is asked again, with the reason.
+
+    Returns: The decision in the answer: allow or deny; and the call as the person has changed it.
 
     Raises:
         WaitingForPerson: the question was stored and waits.
     """
-    planned, scope = attempt.tool.planned, attempt.scope
     call = _permission_question(attempt, request, decision)
-    question = Question(
+    question = _question(attempt, call)
+    bound_to = {"tool": call.tool, "arguments": call.digest}
+    while True:
+        answer = await attempt.scope.ask(question, bound_to)
+        is_changed = answer.arguments is not None and any(changes_between(call.arguments, answer.arguments))
+        if answer.text != "yes" or not is_changed:
+            return _decided(attempt, decision, call, answer), None
+        edited = await check_edit(call.arguments, answer)
+        if not isinstance(edited, str):
+            return Decision("allow", f"approved by {answer.by} with other arguments"), edited
+        question = replace(question, problem=f"the changed call was not made: {edited}", tried=answer.arguments)
+        await attempt.scope.refuse_answer(question, bound_to)
+
+
+def _question(attempt: Attempt, call: PermissionQuestion) -> Question:
+    schema = attempt.tool.schema
+    return Question(
         key=question_about(attempt.effect.key),
         kind="approval",
         prompt=call.prompt,
         context=shown(call.arguments),
         pattern="yes|no",
         call=call,
-        may_wait=not isinstance(planned, LateTool),
+        may_wait=not isinstance(attempt.tool.planned, LateTool),
+        schema=schema if len(canonical_json(schema)) <= MAX_SCHEMA else None,
     )
-    answer = await scope.ask(question, {"tool": call.tool, "arguments": call.digest})
+
+
+def _decided(attempt: Attempt, decision: Decision, call: PermissionQuestion, answer: Answer) -> Decision:
+    """Return the decision in an answer to the call as it was proposed."""
+    planned = attempt.tool.planned
     if answer.outcome == "nobody":
         only_a_person = decision.plugin is not None or call.needs_terminal
         fix = "" if only_a_person else f"; allow it with --allow {shlex.quote(planned.own_name)} or --yes"

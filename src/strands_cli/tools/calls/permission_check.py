@@ -7,6 +7,7 @@ import json
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands.types.tools import AgentTool
@@ -14,7 +15,9 @@ from strands.types.tools import AgentTool
 from strands_cli.catalog.manifest import doubled
 from strands_cli.engine.effects.effect import WITHOUT, Effect
 from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.step_results import ERROR_CODE, failure_of
+from strands_cli.engine.waiting.edited_arguments import HiddenPartError, change_lines, changes_between, with_changes
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ALLOWED_BY, NO_PERSON, ToolCallDecided, ToolCallFinished
 from strands_cli.hooks.manager import Hooks
@@ -26,11 +29,12 @@ from strands_cli.planning.planned_tool import (
     request_of,
 )
 from strands_cli.policy.decision import Decision, is_managed
+from strands_cli.policy.resources import touched
 from strands_cli.policy.rule import Request, Rule
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import shortened
-from strands_cli.tools.calls.approval import AGENT, approved, cut, question_about
+from strands_cli.tools.calls.approval import AGENT, EditedCall, approved, cut, question_about
 from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
@@ -59,6 +63,8 @@ MAX_BYTES = 64 * 1024
 # In the detail of a row: the arguments as the model or the step wrote them, as the tool got them where that differs,
 # and the mark that they are not whole.
 ARGUMENTS, CALLED_WITH, CUT = "arguments", "called_with", "arguments_cut"
+# In the detail of a row: who has changed the arguments, with which the tool is called then.
+EDITED_BY = "edited_by"
 
 
 def kept_arguments(written: Any, arguments: Any, redactor: Redactor) -> dict[str, Any]:
@@ -249,28 +255,36 @@ class PermissionCheck:
         refusal = connection_refusal(self.rules, request)
         attempt = Attempt(tool, tool_request, scope, effect, state, self.contract, self.redactor, refusal)
         effect.keep(**kept_arguments(written, arguments, self.redactor))
-        result, seconds = await self._made(attempt, request, problem, span)
+        result, seconds, request = await self._made(attempt, request, problem, span)
         scope.emit(_finished(scope, effect, name, result, seconds, replayed=False))
         await self._plugins.tell(tool, request, scope, result)
         return result
 
     async def _made(
         self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan
-    ) -> tuple[Result, float]:
-        """Make a call without a row in the journal, or refuse it, and store the result."""
+    ) -> tuple[Result, float, Request]:
+        """Make a call without a row in the journal, or refuse it, and store the result.
+
+        Returns:
+            The result, the seconds that it took, and the request as a person may have changed it.
+        """
         started, changes = attempt.scope.monotonic(), attempt.scope.changes
         before = changes.now() if changes is not None else None
         detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution}
+        edited: EditedCall | None = None
         absent = attempt.tool.absent
         refusal = attempt.refused(*absent) if absent is not None else _check_input(attempt, problem, self.redactor)
         if refusal is None:
-            decision = await self._decide(attempt, request)
+            decision, edited = await self._decide(attempt, request)
             detail |= {"decision": decision.effect, "rule": decision.rule}
             if decision.no_person:
                 detail |= {NO_PERSON: True} | ({ALLOWED_BY: decision.allowed_by} if decision.allowed_by else {})
             span.decided(decision)
             if decision.effect != "allow":
                 refusal = attempt.refused("denied", f"{attempt.name} was not called: {decision.rule}")
+        if edited is not None:
+            attempt, request = edited.attempt, edited.request
+            self._keep_edit(edited, span)
         if refusal is None and self.parts is not None and isinstance(attempt.tool.planned, WorkflowTool):
             await attempt.effect.start()
             result = await self.parts.call(attempt, self)
@@ -284,6 +298,8 @@ class PermissionCheck:
         # Redacted before it is cut: half a secret at the edge would not be found.
         result = capped(redacted(result, self.redactor), output_bytes_of(attempt.tool.claims))
         result = with_fix_of(result, *advice_on(attempt.tool.planned))
+        if edited is not None and attempt.state.get("agent") is not None:
+            result["content"] = [*result["content"], {"text": edited.note}]
         detail |= span.finished(attempt.effect, result)
         if (failure := failure_of(result)) is not None:
             detail[ERROR_CODE] = failure.code
@@ -297,10 +313,43 @@ class PermissionCheck:
             output[AGENT] = changed
         await attempt.effect.finish(output, detail=detail)
         attempt.scope.count_tool_call()
-        return result, attempt.scope.monotonic() - started
+        return result, attempt.scope.monotonic() - started, request
 
-    async def _decide(self, attempt: Attempt, request: Request) -> Decision:
-        """Ask policy and the hook plugins, and where they ask, ask a person; return allow or deny."""
+    def _keep_edit(self, edited: EditedCall, span: ToolSpan) -> None:
+        """Keep in the row, before the call begins, with which arguments it is made and who has written them."""
+        attempt = edited.attempt
+        span.write_arguments(attempt.arguments, self.redactor)
+        called_with = kept_arguments(attempt.arguments, attempt.arguments, self.redactor)[ARGUMENTS]
+        facts = {CALLED_WITH: called_with, EDITED_BY: edited.who}
+        attempt.effect.replace_facts(repeatable=is_repeatable(edited.request), **facts)
+
+    async def _edited(self, attempt: Attempt, shown: Mapping[str, Any], answer: Answer) -> EditedCall | str:
+        """Check a call with the changes of a person as one of a model is; return it, or why it cannot be made."""
+        try:
+            changed = with_changes(attempt.arguments, shown, answer.arguments)
+        except HiddenPartError as error:
+            return f"`{error}` has a hidden part: write the whole value, or leave it as it is"
+        _, arguments, problem = _arguments_of(attempt.tool, changed)
+        request = replace(request_for(attempt.tool, arguments, self.locked), workspace=self.contract.places)
+        refusal = connection_refusal(self.rules, request)
+        edited = replace(attempt, tool_use={**attempt.tool_use, "input": arguments}, refusal=refusal)
+        if (refused := _check_input(edited, problem, self.redactor)) is not None:
+            return str(refused["content"][0]["text"])
+        decision = await self._plugins.decide(attempt.tool, request, attempt.scope)
+        if decision.effect == "deny" or (decision.effect == "ask" and is_managed(decision) and not answer.is_typed):
+            return self.redactor.text(decision.rule)
+        await attempt.scope.turn_within(touched(request))
+        lines = change_lines(changes_between(shown, self.redactor.json(arguments)))
+        note = f"A person changed this call before it was made: {'; '.join(lines)}."
+        return EditedCall(edited, request, note, answer.by_whom)
+
+    async def _decide(self, attempt: Attempt, request: Request) -> tuple[Decision, EditedCall | None]:
+        """Ask policy and the hook plugins, and where they ask, ask a person; return allow or deny.
+
+        Returns:
+            The decision, and the call as a person has changed it.
+        """
+        edited: EditedCall | None = None
         planned, scope = attempt.tool.planned, attempt.scope
         if isinstance(planned, LateTool) and self.locked:
             decision = Decision("deny", "the lock does not have this tool, which was registered during the run")
@@ -315,14 +364,14 @@ class PermissionCheck:
         if decision.effect == "ask" or (
             await scope.take_answer(question_about(key), key) and decision.effect == "allow"
         ):
-            decision = await approved(attempt, request, decision)
+            decision, edited = await approved(attempt, request, decision, partial(self._edited, attempt))
             decision = replace(decision, rule=self.redactor.text(decision.rule))
         scope.emit(
             ToolCallDecided(
                 scope.now(), attempt.effect.key, planned.name, decision.effect, decision.rule, planned.distribution
             )
         )
-        return decision
+        return decision, edited
 
 
 def _arguments_of(tool: LoadedTool, call_input: Any) -> tuple[Any, Any, str | None]:

@@ -52,8 +52,19 @@ def _ways(question: Mapping[str, Any]) -> tuple[str, ...]:
     reason = '<label>Reason <input name="reason" autocomplete="off"></label>'
     refuse = f"{reason}{choice('do', 'reject', 'Reject')}"
     if question.get("kind") == "approval":
-        return choice("do", "approve", "Approve"), refuse
+        return choice("do", "approve", "Approve"), *_edit(question), refuse
     return _answers(question), refuse
+
+
+def _edit(question: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the form with the arguments of a call that a person may change; the command checks them."""
+    call = question.get("call")
+    if not isinstance(call, Mapping):
+        return ()
+    shown = question.get("tried") or call.get("arguments")
+    text = escape(json.dumps(shown, ensure_ascii=False, indent=2, default=str))
+    field = f'<label>Arguments <textarea name="arguments" rows="6">{text}</textarea></label>'
+    return (f"{field}{choice('do', 'edit', 'Approve with these arguments')}",)
 
 
 def _answers(question: Mapping[str, Any]) -> str:

@@ -73,6 +73,8 @@ def _answer_words(ui: Ui, run: str, key: str, fields: Mapping[str, str]) -> tupl
         return _words(ui, "reject", run, "--reason", "-", "--no-resume", key=key), fields.get("reason", "")
     if fields.get("do") == "approve":
         return _words(ui, "approve", run, "--no-resume", key=key), None
+    if fields.get("do") == "edit":
+        return _words(ui, "approve", run, "--arguments", "-", "--no-resume", key=key), fields.get("arguments", "")
     answer = fields.get("word") or fields.get("text", "")
     return _words(ui, "approve", run, "--answer", "-", "--no-resume", key=key), answer
 

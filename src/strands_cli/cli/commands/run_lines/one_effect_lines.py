@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Facts with the same word in the text and in `WholeEffect`; absent ones are left out.
 _FACTS = ("model", "decision", "rule", "distribution", "engine", "layers", "waits_for", "loop", "error_code", "damage")
 _PLAIN = ("who", "attempt", "model", "reused", "decision", "rule", "distribution", "engine", "waits_for", "error")
-_PLAIN_TOO = ("error_code", "loop", "damage", "request", "arguments", "arguments_cut", "called_with")
+_PLAIN_TOO = ("error_code", "loop", "damage", "request", "arguments", "arguments_cut", "called_with", "edited_by")
 
 
 def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
@@ -48,8 +48,8 @@ def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
 
 
 def _question_document(question: AnsweredQuestion) -> dict[str, Any]:
-    fields = {name: getattr(question, name) for name in ("prompt", "context", "answer", "by", "reason")}
-    return {**fields, "words": list(question.words)}
+    names = ("prompt", "context", "answer", "by", "reason", "who", "arguments")
+    return {**{name: getattr(question, name) for name in names}, "words": list(question.words)}
 
 
 def effect_lines(effect: WholeEffect) -> Iterator[str]:
@@ -71,6 +71,8 @@ def _facts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
     for name in _FACTS:
         if value := getattr(effect, name):
             yield name.replace("_", " "), joined(value)
+    if effect.edited_by:
+        yield "changed by", effect.edited_by
     if effect.attempt > 1:
         yield "attempt", str(effect.attempt)
     yield "started", moment(effect.started_at)
@@ -125,7 +127,8 @@ def _question(question: AnsweredQuestion) -> Iterator[tuple[str, str]]:
         ("question:", question.prompt),
         ("shown with it:", question.context),
         ("answers that the workflow knows:", ", ".join(question.words)),
-        (f"answer of {question.by or 'a person'}:", question.answer),
+        (f"answer of {question.who or question.by or 'a person'}:", question.answer),
+        ("with the arguments:", None if question.arguments is None else _shown(question.arguments)),
         ("reason:", question.reason),
     )
     yield from ((title, text) for title, text in parts if text)

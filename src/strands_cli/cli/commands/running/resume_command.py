@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +14,14 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.given_text import FROM_STDIN, given_text
 from strands_cli.cli.commands.input_options import read_limits
-from strands_cli.cli.commands.running.continuation import Act, continue_run, rerun_from
+from strands_cli.cli.commands.running.continuation import Act, continue_run, place_of, rerun_from
+from strands_cli.cli.commands.running.run_command import json_on_failure
 from strands_cli.cli.commands.running.waiting_elsewhere import Change, Decide, say_answer
+from strands_cli.config import account_name
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
+    from strands_cli.cli.commands.running.edited_answer import Edit
     from strands_cli.engine.journal.journal_rows import Answer, Row
     from strands_cli.engine.store_port import StoredJournal
 
@@ -118,6 +121,12 @@ def approve(
     answer: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The answer, if a yes is not enough; `-`: stdin.")
     ] = None,
+    edit: Annotated[
+        bool, typer.Option("--edit", help="Change the arguments of the call in your editor, then approve it.")
+    ] = False,
+    arguments: Annotated[
+        str | None, typer.Option(metavar="FILE|JSON", help="Approve the call with these arguments; `-`: stdin.")
+    ] = None,
     then: AfterAnswerOptions,
     chosen: Chosen,
     flags: RunFlags,
@@ -127,8 +136,30 @@ def approve(
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
     answer = answer if answer is None else given_text("--answer", answer)
-    decide = approval(key, answer)
-    act = answering(decide, flags, alone=then.no_resume or chosen.permits)
+    if not edit and arguments is None:
+        return _approve(run, approval(key, answer), key, then, chosen, flags)
+    from strands_cli.cli.commands.running.edited_answer import read_edit
+
+    if edit and arguments is not None:
+        raise UsageError("--edit and --arguments both give the arguments", fix="omit one of them")
+    document: dict[str, Any] = {"run": run, "status": "waiting"}
+    with json_on_failure(document if flags.as_json else None):
+        edited = read_edit(run, key, arguments, place_of(chosen.changes()))
+    key = edited.question.key
+    with edited.kept():
+        return _approve(run, approval(key, answer, edited), key, then, chosen, flags, edited)
+
+
+def _approve(
+    run: str,
+    decide: Decide,
+    key: str | None,
+    then: AfterAnswerOptions,
+    chosen: Chosen,
+    flags: RunFlags,
+    edit: Edit | None = None,
+) -> int:
+    act = answering(decide, flags, alone=then.no_resume or chosen.permits, edit=edit)
     change = Change(answers=key, here=then.here, decide=decide)
     return continue_run(run, chosen, flags, act, change=change, ends=then.no_resume)
 
@@ -156,11 +187,10 @@ def reject(
         from strands_cli.engine.waiting.questions import chosen_question
 
         question = chosen_question(journal, key)
-        return question, Answer("answered", "no" if question.detail.get("kind") == "approval" else "", reason=why)
+        text = "no" if question.detail.get("kind") == "approval" else ""
+        return question, Answer("answered", text, reason=why, who=account_name())
 
-    act = answering(refusal, flags, alone=then.no_resume or chosen.permits)
-    change = Change(answers=key, here=then.here, decide=refusal)
-    return continue_run(run, chosen, flags, act, change=change, ends=then.no_resume)
+    return _approve(run, refusal, key, then, chosen, flags)
 
 
 @with_run_options(again=True)
@@ -187,8 +217,8 @@ def rerun(
     return rerun_from(run, from_key, var, chosen, flags)
 
 
-def approval(key: str | None, answer: str | None) -> Decide:
-    """Return the function that decides the answer of `approve`."""
+def approval(key: str | None, answer: str | None, edit: Edit | None = None) -> Decide:
+    """Return the function that decides the answer of `approve`, with the arguments that a person has changed."""
 
     async def decide(journal: StoredJournal) -> tuple[Row, Answer]:
         from strands_cli.engine.journal.journal_rows import Answer
@@ -196,13 +226,17 @@ def approval(key: str | None, answer: str | None) -> Decide:
 
         question = chosen_question(journal, key)
         text = approving_text(question, answer)
-        typed = await typed_answer(question, text)
-        return question, dataclasses.replace(typed or Answer("answered"), text=text)
+        if edit is not None:
+            edit.require_same(question)
+        arguments = None if edit is None else edit.arguments
+        typed = await typed_answer(question, text, arguments)
+        given = dataclasses.replace(typed or Answer("answered"), text=text, arguments=arguments, who=account_name())
+        return question, given
 
     return decide
 
 
-def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
+def answering(decide: Decide, flags: RunFlags, *, alone: bool = False, edit: Edit | None = None) -> Act:
     """Return the function that stores an answer; the run continues unless other questions wait.
 
     Args:
@@ -215,6 +249,8 @@ def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
 
         question, answer = await decide(journal)
         await give_answer(journal, SystemClock(), question, answer.text, answer.reason, typed=answer)
+        if edit is not None:
+            edit.is_stored = True
         if not flags.quiet:
             say_answer(question, answer)
         if not alone:
@@ -231,16 +267,20 @@ def _require_all_answered(journal: StoredJournal) -> None:
         raise WaitingForPerson(f"the run {journal.run_id} waits for {len(waiting)} more: {listed}")
 
 
-async def typed_answer(question: Row, text: str) -> Answer | None:
+async def typed_answer(question: Row, text: str, arguments: Mapping[str, Any] | None = None) -> Answer | None:
     """Show a question, and ask once more at a terminal whether this is the answer to it; None without a terminal.
+
+    Args:
+        arguments: Those of the call as the person has changed them.
 
     Raises:
         Denied: There is no terminal, and a managed policy file asks.
         WaitingForPerson: The answer is not a yes, so the question waits still.
     """
+    from strands_cli.cli.commands.running.edited_answer import question_about_call
+    from strands_cli.cli.terminal.argument_editor import with_arguments
     from strands_cli.cli.terminal.terminal_human import TerminalHuman, is_interactive
     from strands_cli.engine.journal.journal_rows import Question
-    from strands_cli.policy.decision import PermissionQuestion
 
     if not is_interactive():
         if (question.detail.get("call") or {}).get("needs_terminal"):  # a managed policy file asks
@@ -251,8 +291,9 @@ async def typed_answer(question: Row, text: str) -> Answer | None:
     prompt = f"{stored.get('prompt', '')}" + ("" if call else f"\nThe answer is: {text}")
     question_asked = Question(question.key, "approval", prompt, str(stored.get("context") or ""))
     if call:
-        call_fields = {name: value for name, value in call.items() if name in PermissionQuestion.__slots__}
-        question_asked = dataclasses.replace(question_asked, call=PermissionQuestion(**call_fields))
+        question_asked = dataclasses.replace(question_asked, call=question_about_call(question).call)
+        if arguments is not None:
+            question_asked = with_arguments(question_asked, arguments)
     answer = await TerminalHuman("terminal", refusal="it waits still").ask(question_asked)
     if answer.text != "yes":
         raise WaitingForPerson(f"{question.key} is not answered, and waits still")

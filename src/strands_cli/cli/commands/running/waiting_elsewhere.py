@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import print_json
 from strands_cli.cli.question_layout import question_lines
+from strands_cli.cli.terminal_text import one_line
 from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
@@ -87,13 +88,16 @@ def answered_elsewhere(run: str, place: StorePlace, change: Change, document: di
 
 def say_answer(question: Row, answer: Answer) -> None:
     """Say which question has which answer; who typed it has read the question."""
+    from strands_cli.engine.waiting.edited_arguments import change_lines, changes_between
     from strands_cli.engine.waiting.questions import unknown_answer
 
     if answer.reason is not None:
         say(f"{question.key}: rejected")
         return
     unknown = unknown_answer(question, answer.text)
-    lines = [*([] if answer.is_typed else question_lines(question.detail)), *([unknown] if unknown else [])]
+    changes = changes_between(question.detail["call"]["arguments"], answer.arguments) if answer.arguments else ()
+    changed = [f"changed: {one_line(line)}" for line in change_lines(changes)]
+    lines = [*([] if answer.is_typed else question_lines(question.detail)), *changed, *([unknown] if unknown else [])]
     say("\n".join([f"{question.key}: {answer.text}", *(f"  {line}" for line in lines)]))
 
 
