@@ -12,6 +12,11 @@ from tests.browser.chromium import WIDTHS, Chromium, Window
 from tests.cli.strands import SECONDS, Folder, Started
 
 
+def row_link(run: str) -> str:
+    """Return the selector of the link from the list of runs to one of them."""
+    return f"#r-{run} th a"
+
+
 @dataclass(frozen=True)
 class LocalPage:
     """The page that is served, and the folder in which it was started."""

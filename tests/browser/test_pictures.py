@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.browser.local_page import served
+from tests.browser.local_page import row_link, served
 from tests.browser.made_runs import folder_in, run_id, write_ordinary
 from tests.cli.strands import CLONE, Folder
 
@@ -44,7 +44,7 @@ def test_pictures_of_the_local_page_are_taken(folder: Folder, chromium: Chromium
     with served(folder, chromium) as local, local.window(WIDTH) as window:
         page = window.page
         page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-        page.get_by_role("link", name=run_id(folder)).click()
+        page.locator(row_link(run_id(folder))).click()
         page.get_by_text("Live", exact=True).wait_for()
         page.screenshot(path=PICTURES / "ui-run.png")
         page.get_by_role("link", name="Inbox").click()

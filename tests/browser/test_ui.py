@@ -15,7 +15,7 @@ import pytest
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.run_views.whole_effect import effect_of
 from tests.browser.chromium import WIDTHS, Chromium
-from tests.browser.local_page import LocalPage, served
+from tests.browser.local_page import LocalPage, row_link, served
 from tests.browser.made_runs import folder_in, run_id, write_hostile, write_ordinary
 
 pytestmark = pytest.mark.browser
@@ -47,7 +47,7 @@ def test_the_gate_of_a_run_is_answered_and_its_end_appears_by_itself(local: Loca
     run = waiting(local)
     with local.window() as window:
         page = window.page
-        page.get_by_role("link", name=run).click()
+        page.locator(row_link(run)).click()
         page.get_by_role("button", name="Approve").click()
         page.locator("h1 .badge.completed").wait_for()
         assert page.get_by_role("cell", name="answer.md").is_visible()
@@ -61,7 +61,7 @@ def test_of_two_browsers_that_answer_one_gate_one_wins_and_the_other_hears_of_it
         # Without the stream of events, which would take the question away in time.
         second.page.route("**/events", lambda route: route.abort())
         for window in (first, second):
-            window.page.get_by_role("link", name=run).click()
+            window.page.locator(row_link(run)).click()
             window.page.get_by_role("button", name="Approve").wait_for()
         first.page.get_by_role("button", name="Approve").click()
         first.page.locator("h1 .badge.completed").wait_for()
@@ -76,7 +76,7 @@ def answers(local: LocalPage, run: str) -> list[str | None]:
     """Return what was answered in a run, once it has ended."""
     with local.window() as window:
         page = window.page
-        page.get_by_role("link", name=run).click()
+        page.locator(row_link(run)).click()
         page.locator("h1 .badge.completed").wait_for()
     with contextlib.closing(SqliteJournal.open(local.folder.runs / run, hold=False)) as journal:
         asked = effect_of(journal, "steps.1").question
@@ -130,7 +130,7 @@ def test_a_killed_run_shows_as_interrupted_and_resumes_from_the_page(local: Loca
     started.wait_for("| holding")
     with local.window() as window:
         page = window.page
-        page.get_by_role("link", name=run_id(folder)).click()
+        page.locator(row_link(run_id(folder))).click()
         page.locator("h1 .badge.running").wait_for()
         started.send(signal.SIGKILL)
         started.end()
@@ -146,9 +146,27 @@ def test_a_hostile_run_changes_nothing_of_the_page(local: LocalPage) -> None:
     assert local.folder.strands("run", "flow.yaml").code == WAITS
     with local.window(WIDTHS[0]) as window:
         page = window.page
-        page.get_by_role("link", name=run_id(local.folder)).click()
+        page.locator(row_link(run_id(local.folder))).click()
         page.get_by_role("heading", name="It waits for you").wait_for()
         window.unfold()
         assert (window.beyond(), window.barriers(), window.complaints) == (0, [], [])
         assert "changed" not in page.title()
         assert page.locator("main script, main img").count() == 0
+
+
+def test_filters_act_at_once_and_the_way_back_leads_to_the_list_before(local: LocalPage) -> None:
+    run = waiting(local)
+    with local.window() as window:
+        page = window.page
+        rows = page.locator("tr[id^=r-]")
+        rows.first.wait_for()
+        page.get_by_role("searchbox", name="Text").fill("no run has this in it")
+        page.get_by_text("No run fits").wait_for()
+        page.get_by_role("searchbox", name="Text").fill(run)
+        page.locator(row_link(run)).wait_for()
+        assert rows.count() == 1
+        page.get_by_role("link", name="failed").click()
+        page.get_by_text("No run fits").wait_for()
+        page.go_back()
+        page.locator(row_link(run)).wait_for()
+        assert (window.drawn_from, window.complaints) == ([], []), "nothing is loaded again"

@@ -12,7 +12,7 @@ import pytest
 
 from strands_cli_ui.pages.html_text import anchor_of
 from tests.browser.chromium import WIDTHS, Chromium
-from tests.browser.local_page import LocalPage, served
+from tests.browser.local_page import LocalPage, row_link, served
 from tests.browser.made_runs import folder_in, run_id, write_ordinary
 
 pytestmark = pytest.mark.browser
@@ -32,7 +32,7 @@ def test_a_run_is_started_from_a_form_answered_and_leaves_its_artifact(local: Lo
     write_ordinary(local.folder).rename(local.folder.work / QUOTED)
     with local.window() as window:
         page = window.page
-        page.get_by_role("link", name="Workflows").click()
+        page.get_by_role("link", name="Workflows", exact=True).click()
         page.get_by_role("listitem").filter(has_text=QUOTED).get_by_role("link").click()
         page.get_by_role("textbox", name="what").fill("wax </textarea>")
         page.get_by_role("button", name="Start").click()
@@ -48,7 +48,7 @@ def test_a_workflow_with_errors_shows_them_in_place_of_its_form(local: LocalPage
     local.folder.write("broken.yaml", "version: 2\nname: x\npattern: {type: chian}\n")
     with local.window(WIDTHS[0]) as window:
         page = window.page
-        page.get_by_role("link", name="Workflows").click()
+        page.get_by_role("link", name="Workflows", exact=True).click()
         page.get_by_role("listitem").filter(has_text="broken.yaml").get_by_role("link").click()
         page.get_by_role("heading", name="Findings").wait_for()
         assert page.get_by_role("button", name="Start").count() == 0
@@ -65,7 +65,7 @@ def test_what_a_running_run_does_appears_while_it_is_watched(local: LocalPage, t
     run.wait_for("| holding")
     with local.window() as window:
         page = window.page
-        page.get_by_role("link", name=run_id(folder)).click()
+        page.locator(row_link(run_id(folder))).click()
         page.locator("h1 .badge.running").wait_for()
         opened = page.locator(f"#{anchor_of('steps.0')} > details")
         opened.locator("summary").first.click()
@@ -84,7 +84,7 @@ def test_two_runs_are_compared_by_their_boxes_in_the_list(local: LocalPage) -> N
         ran = local.folder.strands("run", "flow.yaml", "--var", f"what={what}", "--out", f"out-{number}")
         assert ran.code == WAITS, ran.err
     runs = [run_id(local.folder, at) for at in (0, 1)]
-    with local.window(WIDTHS[0]) as window:
+    with local.window() as window:
         page = window.page
         for run in runs:
             page.get_by_role("checkbox", name=f"Compare {run}").check()
@@ -101,7 +101,7 @@ def test_the_keyboard_alone_answers_a_gate(local: LocalPage) -> None:
     assert local.folder.strands("run", "flow.yaml", "--out", "out-keys").code == WAITS
     with local.window() as window:
         page = window.page
-        page.get_by_role("link", name=run_id(local.folder)).press("Enter")
+        page.locator(row_link(run_id(local.folder))).press("Enter")
         page.get_by_role("button", name="Approve").wait_for()
         for _ in range(30):
             page.keyboard.press("Tab")

@@ -33,8 +33,10 @@ def test_a_batch_is_one_run_of_the_list_and_its_rows_are_found_by_its_id(browser
     listed = browser.get("/")
     assert f'href="/runs/{batch}"' in listed.text
     assert f'href="/runs/{batch}.' not in listed.text
-    for query in (f"/?text={batch}", "/?status=waiting"):
+    assert f'href="/?open={batch}" aria-expanded="false"' in listed.text
+    for query in (f"/?text={batch}", f"/?status=waiting&open={batch}"):
         assert browser.get(query).text.count(f'href="/runs/{batch}.') == 2
+    assert 'href="/?status=waiting" aria-expanded="true"' in browser.get(query).text
     page = browser.get(f"/runs/{batch}")
     assert (page.status, "rows." in page.text) == (200, True)
     inbox = browser.get("/inbox")

@@ -35,6 +35,11 @@ def option(value: str, *, is_chosen: bool = False) -> str:
     return f'<option value="{_exact(value)}"{" selected" if is_chosen else ""}>{escape(value)}</option>'
 
 
+def current(is_here: bool) -> str:
+    """Return the attribute of a link to what is shown."""
+    return ' aria-current="true"' if is_here else ""
+
+
 def section(title: str, inside: str) -> str:
     """Return a part of a page with its heading."""
     name = f"s-{title.lower().replace(' ', '-')}"

@@ -68,6 +68,7 @@ class Ui:
         children: The child processes.
         one_at_a_time: A lock for each run: two answers to its questions come one after the other.
         known_pages: The runs that were read lately.
+        lines: The lines of the list of runs, each with the state of its run when it was read.
     """
 
     folder: Path
@@ -76,6 +77,7 @@ class Ui:
     children: Children
     one_at_a_time: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
     known_pages: KnownPages = field(default_factory=KnownPages)
+    lines: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def opened(self) -> Runs:
         """Open the runs for one page.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import re
 import time
 from collections.abc import Iterable
 
@@ -33,6 +34,7 @@ _PATHS = {
 ICONS = '<svg class="sprite" aria-hidden="true"><defs>{}</defs></svg>'.format(
     "".join(f'<symbol id="i-{name}" viewBox="0 0 24 24"><path d="{path}"/></symbol>' for name, path in _PATHS.items())
 )
+_UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 _STATUS_ICONS = {
     **dict.fromkeys(("completed", "done", "reused"), "done"),
     **dict.fromkeys(("failed", "interrupted"), "failed"),
@@ -91,6 +93,26 @@ def moment(seconds: float) -> str:
         return escape(seconds)
     machine = time.strftime("%Y-%m-%dT%H:%M:%SZ", stamp)
     return f'<time datetime="{machine}">{time.strftime("%Y-%m-%d %H:%M:%S UTC", stamp)}</time>'
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago a time was; the exact one is shown where the pointer is."""
+    passed = time.time() - seconds
+    words = next((f"{passed // size:.0f} {name} ago" for name, size in _UNITS if passed >= max(size, 5)), "now")
+    exact = moment(seconds)
+    if not exact.startswith("<time"):
+        return exact
+    shown = re.sub("<[^>]*>", "", exact)
+    return re.sub(">.*<", f">{words}<", exact.replace("<time", f'<time title="{shown}"'))
+
+
+def short_id(run: str) -> str:
+    """Return the end of the id of a run, and a button that copies all of it."""
+    end = run.rpartition("-")[2] or run
+    return (
+        f'<code title="{escape(run)}">{escape(end[-8:])}</code><button type="button" class="copy" '
+        f'data-copy="{escape(run)}" aria-label="Copy the id {escape(run)}">{icon("copy")}</button>'
+    )
 
 
 def size_of(count: int) -> str:
