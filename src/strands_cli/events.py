@@ -143,7 +143,7 @@ class ModelCallStarted(Event):
 class ModelRetried(Event):
     """A model call failed for `reason` and is repeated in `wait_s` seconds; text of the failed attempt is discarded.
 
-    `attempt` is the number of the failed attempt, from 1 on.
+    `attempt` is the number of the failed attempt, from 1 on. `next_model` goes on with the call; empty for the same.
     """
 
     key: str
@@ -152,6 +152,7 @@ class ModelRetried(Event):
     attempt: int
     wait_s: float
     reason: str
+    next_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,8 @@ class ArtifactWritten(Event):
     size: int
 
 
+# In the detail of a model turn: the agent's own model, where another one answered in its place.
+INSTEAD_OF = "instead_of"
 # In the detail of a model turn: the reason of its end, where that is unknown.
 UNKNOWN_END_OF_ROW = "unknown_end"
 # The marks in the detail of a denied call: that a person could have allowed it, and the word for `--allow`.

@@ -1,4 +1,4 @@
-"""One scripted answer of a model, in the words of OpenAI's chat completions and responses interfaces."""
+"""One scripted answer of a model, in the words of OpenAI's chat completions and responses, and Anthropic's messages."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Turn:
         malformed: Send text that is not JSON where JSON belongs.
         drop_after_chunks: Break the connection after so many stream chunks (0: before the first).
         finish: `finish_reason`, where it is not "stop" or "tool_calls": "length", "content_filter".
+        thought: A thought before the answer; of Anthropic's interface it is signed with its own text reversed.
     """
 
     text: str = ""
@@ -35,6 +36,7 @@ class Turn:
     malformed: bool = False
     drop_after_chunks: int | None = None
     finish: str | None = None
+    thought: str = ""
 
 
 class Answer:
@@ -89,6 +91,8 @@ class ChatAnswer(Answer):
 
     def chunks(self) -> Iterator[tuple[str | None, dict[str, Any]]]:
         yield self._chunk({"role": "assistant", "content": ""})
+        for piece in self.pieces(self.turn.thought):
+            yield self._chunk({"reasoning_content": piece})
         for piece in self.pieces(self.turn.text):
             yield self._chunk({"content": piece})
         for index, (call_id, name, arguments) in enumerate(self.calls):
@@ -163,6 +167,41 @@ class ResponsesAnswer(Answer):
     def _envelope(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
         fixed = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "created_at": 0, "object": "response"}
         return {"id": self.id, "model": self.model, "status": status, "output": output, **fixed}
+
+
+class MessagesAnswer(Answer):
+    """https://platform.claude.com/docs/en/api/messages, and .../streaming; it is always a stream."""
+
+    def chunks(self) -> Iterator[tuple[str | None, dict[str, Any]]]:
+        for fields in self._events():
+            yield fields["type"], fields
+
+    def _events(self) -> Iterator[dict[str, Any]]:
+        usage = {"input_tokens": self.usage[0], "output_tokens": 1}
+        message = {"id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": []}
+        yield {"type": "message_start", "message": {**message, "stop_reason": None, "usage": usage}}
+        for index, (block, deltas) in enumerate(self._blocks()):
+            yield {"type": "content_block_start", "index": index, "content_block": block}
+            for delta in deltas:
+                yield {"type": "content_block_delta", "index": index, "delta": delta}
+            yield {"type": "content_block_stop", "index": index}
+        reason = self.turn.finish or ("tool_use" if self.calls else "end_turn")
+        delta = {"stop_reason": reason, "stop_sequence": None}
+        yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": self.usage[1]}}
+        yield {"type": "message_stop"}
+
+    def _blocks(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        thought = self.turn.thought
+        if thought:
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in self.pieces(thought)]
+            deltas.append({"type": "signature_delta", "signature": thought[::-1]})
+            yield {"type": "thinking", "thinking": "", "signature": ""}, deltas
+        if self.turn.text:
+            deltas = [{"type": "text_delta", "text": piece} for piece in self.pieces(self.turn.text)]
+            yield {"type": "text", "text": ""}, deltas
+        for call_id, name, arguments in self.calls:
+            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in self.pieces(arguments)]
+            yield {"type": "tool_use", "id": call_id, "name": name, "input": {}}, deltas
 
 
 def turns_from_json(text: str) -> list[Turn]:

@@ -1,7 +1,8 @@
-"""A model server on loopback that speaks OpenAI's HTTP interfaces and answers from a script.
+"""A model server on loopback that speaks OpenAI's and Anthropic's HTTP interfaces and answers from a script.
 
 It is a real server: real clients reach it over real sockets. It serves `POST /v1/chat/completions` and
-`POST /v1/responses`, streaming or not, and `GET /v1/models`; every request, to any path, is recorded.
+`POST /v1/responses`, streaming or not, `POST /v1/messages` as a stream, and `GET /v1/models`; every request, to any
+path, is recorded.
 
     with ModelServer([Turn(calls=[("add", {"a": 2, "b": 3})]), Turn("five")]) as server:
         client = openai.OpenAI(base_url=server.url, api_key="any")
@@ -26,7 +27,14 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TextIO
 
-from tests.fakes.model_answers import Answer, ChatAnswer, ResponsesAnswer, Turn, turns_from_json
+from tests.fakes.model_answers import (
+    Answer,
+    ChatAnswer,
+    MessagesAnswer,
+    ResponsesAnswer,
+    Turn,
+    turns_from_json,
+)
 
 __all__ = ["ModelServer", "Request", "Turn", "echo", "main"]
 
@@ -264,6 +272,7 @@ class _DroppedError(Exception):
 _DIALECTS: dict[tuple[str, str], type[Answer]] = {
     ("POST", "/v1/chat/completions"): ChatAnswer,
     ("POST", "/v1/responses"): ResponsesAnswer,
+    ("POST", "/v1/messages"): MessagesAnswer,
 }
 
 

@@ -22,6 +22,13 @@ ACTS = {
     "runtime.max_tokens",
     "runtime.options",
     "runtime.recording",
+    *(
+        f"{section}.models.{name}"
+        for section in ("runtime", "agents")
+        for name in ("model", "provider", "model_id", "region", "host", "temperature", "top_p", "max_tokens", "options")
+    ),
+    "runtime.models.on",
+    "agents.models.on",
     "runtime.budgets.max_steps",
     "runtime.budgets.max_tokens",
     "runtime.budgets.max_model_calls",

@@ -14,6 +14,7 @@ from strands.tools.executors import ConcurrentToolExecutor
 from strands.types.exceptions import EventLoopException, MaxTokensReachedException, StructuredOutputException
 
 from strands_cli.agents.compaction import CompactedHistory, Context, WindowedHistory
+from strands_cli.agents.model.fallback import Candidate
 from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.model_errors import explain_error
 from strands_cli.agents.model.models import failure_to_close
@@ -39,11 +40,21 @@ class SharedModel(Model):
     Args:
         model: The object that the run shares.
         make: Makes one with the same settings.
+
+    Attributes:
+        others: The models that go on in its place.
     """
+
+    others: Sequence[Candidate] = ()
 
     def __init__(self, model: Model, make: Callable[[], Model]) -> None:
         self._model = model
         self._make: Callable[[], Model] | None = make
+
+    @property
+    def shared(self) -> Model:
+        """The object behind it."""
+        return self._model
 
     @property
     def own(self) -> Model | None:

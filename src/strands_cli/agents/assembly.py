@@ -15,6 +15,7 @@ from strands.models import Model
 
 from strands_cli.agents.agent_runner import RunModels, SdkAgentRunner, SharedModel
 from strands_cli.agents.compaction import Context
+from strands_cli.agents.model.fallback import Candidate
 from strands_cli.agents.model.models import failure_to_close
 from strands_cli.agents.model.plugin_models import filled_settings, maker_of, model_of
 from strands_cli.agents.remote_secrets import all_secrets
@@ -256,10 +257,10 @@ async def secrets_of(plan: Plan) -> PlanSecrets:
 def redactor_of(plan: Plan) -> Redactor:
     """Return the redactor for providers' keys, also those in options, and for personal data if the workflow sets it."""
     written = set()
-    for agent in plan.agents.values():
-        provider = known_provider(agent.model.provider)
+    for model in (model for agent in plan.agents.values() for model in agent.models):
+        provider = known_provider(model.provider)
         key_path = provider.key_place if provider else None
-        written.add(value_at(agent.model.options, key_path) if key_path else None)
+        written.add(value_at(model.options, key_path) if key_path else None)
     personal = plan.spec.security.guardrails.pii_redaction
     keys = Redactor((key for key in written if isinstance(key, str) and not secrets_in(key)), personal=personal)
     return Redactor.of_environment(os.environ).union(keys)
@@ -405,7 +406,7 @@ class _Assembly:
         make = partial(self.shared.model, secrets=check.contract.secrets, of_others=of_others)
         # A tool's own recording has keys without the call's prefix; one of the outer workflow has the whole keys.
         models = RunModels(
-            {agent.id: make(agent.model, who=agent.id) for agent in live},
+            {agent.id: _with_others(agent, make) for agent in live},
             recordings,
             below=below and plan.spec.runtime.recording is not None,
         )
@@ -414,9 +415,17 @@ class _Assembly:
         return Workers(runner, CheckedToolCaller(toolbox, check), toolbox, models, check.redactor, inner)
 
 
+def _with_others(agent: PlannedAgent, make: Callable[..., SharedModel]) -> SharedModel:
+    """Return the model of an agent with those that go on in its place."""
+    model = make(agent.model, who=agent.id)
+    others = [(make(other.model, who=agent.id), other) for other in agent.alternates]
+    model.others = [Candidate(made, other.model, other.on, made.shared) for made, other in others]
+    return model
+
+
 def _names_host(agents: Iterable[PlannedAgent]) -> bool:
     """Return whether the workflow names the host of a model; an unnamed one is the provider's own."""
-    models = [(known_provider(agent.model.provider), agent.model) for agent in agents]
+    models = [(known_provider(model.provider), model) for agent in agents for model in agent.models]
     return any(written_host(provider, model) for provider, model in models if provider is not None)
 
 

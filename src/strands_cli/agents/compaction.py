@@ -13,8 +13,9 @@ from strands.agent.conversation_manager import ConversationManager, NullConversa
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.models import Model
 
-from strands_cli.agents.model.journaled_model import JournaledModel, tokens_in
+from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.model_errors import explain_error
+from strands_cli.agents.model.token_estimates import tokens_in
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import RunFailed
 from strands_cli.outputs.notes import Note, NotesFile

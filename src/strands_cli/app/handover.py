@@ -90,7 +90,7 @@ def moved_workflow(facts: Facts, base: Path) -> LoadedWorkflow:
         texts, folder = _moved(texts, facts.get("folder") or str(folder), base), base
     version, of_others = format_version_of(facts), facts.get("of_others")  # type: ignore[arg-type]
     snapshot = FileSnapshot(folder, texts, is_all=True, packaged=packaged, format_version=version, of_others=of_others)
-    snapshot = replace(snapshot, default_model=facts.get("default_model") or "")
+    snapshot = replace(snapshot, default_model=facts.get("default_model") or "", aliases=facts.get("aliases") or {})
     return load_spec(read_document(file, text), snapshot)
 
 
@@ -149,7 +149,7 @@ _OF_THE_OTHER = frozenset({MISSING_API_KEY, MISSING_EXTRA, MISSING_SECRET, MISSI
 OF_THE_PLAN = (
     *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
     *("plan_digest", "packaged", "places", "variables", "secret_variables", "secret_files", "hides_personal_data"),
-    *("folder", "lock", "of_others", "plan_key", "format_version", "default_model", BELONGS_TO),
+    *("folder", "lock", "of_others", "plan_key", "format_version", "default_model", "aliases", BELONGS_TO),
 )
 
 

@@ -113,9 +113,7 @@ class PlannedRows:
     def providers(self) -> Sequence[str]:
         """The names of the model providers that the runs ask."""
         agents = [agent for plan in (self.plan, *all_workflows_in(self.plan)) for agent in plan.agents.values()]
-        models = [agent.model for agent in agents]
-        models += [agent.summarizer for agent in agents if agent.summarizer is not None]
-        return list(dict.fromkeys(model.provider for model in models))
+        return list(dict.fromkeys(model.provider for agent in agents for model in agent.every_model))
 
     def require_runnable(self, more: Iterable[Finding] = ()) -> None:
         """Check the faults of the workflow, whatever its rows are.

@@ -100,6 +100,7 @@ class Correction:
             "plan_digest": plan.digest,
             "inputs": dict(plan.inputs),
             "budgets": raised,
+            **({"aliases": dict(plan.aliases)} if plan.aliases else {}),
             "corrections": [*(journal.get("corrections") or []), list(self.changed)],
             **{name: around.get(name) for name in OF_MACHINE},
         }

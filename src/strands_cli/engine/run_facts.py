@@ -58,6 +58,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         **({"context": sorted(request.context)} if request.context else {}),
         **({"packaged": plan.packaged} if plan.packaged else {}),
         **({"default_model": plan.default_model} if plan.default_model else {}),
+        **({"aliases": dict(plan.aliases)} if plan.aliases else {}),
         **surroundings_of(plan),
     }
 
@@ -70,8 +71,10 @@ def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:
 
 def snapshot_of(journal: Journal) -> FileSnapshot:
     """Return the run's folder and the texts of its files as they were when it began."""
-    model = journal.get("default_model") or ""
-    return dataclasses.replace(folder_of_run(journal), texts=journal.get("files") or {}, default_model=model)
+    model, aliases = journal.get("default_model") or "", journal.get("aliases") or {}
+    return dataclasses.replace(
+        folder_of_run(journal), texts=journal.get("files") or {}, default_model=model, aliases=aliases
+    )
 
 
 def folder_of_run(journal: Journal) -> FileSnapshot:
@@ -223,7 +226,10 @@ def _raised_limit(name: str, text: str, plan: Plan) -> float:
 
 def models_of(plan: Plan) -> dict[str, str]:
     """Return each agent's provider and model in words."""
-    return {name: f"{agent.model.provider}/{agent.model.model_id or ''}" for name, agent in _agents_of(plan).items()}
+    return {
+        name: ", ".join(f"{model.provider}/{model.model_id or ''}" for model in agent.models)
+        for name, agent in _agents_of(plan).items()
+    }
 
 
 def tool_names_of(plan: Plan) -> dict[str, list[str]]:

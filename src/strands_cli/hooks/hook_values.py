@@ -86,7 +86,7 @@ class PlanFacts:
     Attributes:
         name: The workflow's name.
         pattern: Its pattern, such as `chain`.
-        agents: The agents with their models and tools.
+        agents: The agents with their models and tools; one with several models is there with each of them.
         tools: The references of every tool that steps call.
         document: The workflow's file as data: a copy.
     """

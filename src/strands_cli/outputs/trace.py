@@ -82,6 +82,7 @@ class RunTrace:
         node |= {"kind": "model", "agent": event.agent, "model": event.model}
         if isinstance(event, ModelRetried):
             retry = {"attempt": event.attempt, "wait_s": event.wait_s, "reason": event.reason}
+            retry |= {"next_model": event.next_model} if event.next_model else {}
             node.setdefault("retries", []).append(retry)
         elif isinstance(event, ModelCallFinished):
             ended = {"status": "completed", "seconds": _rounded(event.seconds), "usage": _counted(event.usage)}

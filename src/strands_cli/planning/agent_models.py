@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from strands_cli.errors import Finding, StrandsCliError, Where
-from strands_cli.planning.plan_values import PlannedAgent, PlannedTool, entry_key
+from strands_cli.planning.plan_values import Alternate, PlannedAgent, PlannedTool, entry_key
 from strands_cli.planning.provider_checks import check_provider, unknown_provider
 from strands_cli.planning.recording_checks import summarizer_of
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
@@ -17,36 +17,62 @@ from strands_cli.providers import ModelSettings, merge_settings
 from strands_cli.workflow.agent_sections import AgentSpec, Inference
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.sections import Loops
+from strands_cli.workflow.sections import Loops, ModelEntry
 from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.yaml_files.document import Document, escape
 
 
 def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> ModelSettings:
     """Return an agent's model: the runtime's, with the agent's own over it, with the command line's over both."""
-    runtime = spec.runtime
-    base = ModelSettings(
-        runtime.provider,
-        runtime.model_id,
-        runtime.region,
-        runtime.host,
-        runtime.temperature,
-        runtime.top_p,
-        runtime.max_tokens,
-        runtime.options,
-    )
-    inference = agent.inference
+    base = _with_sampling(_runtime_model(spec), agent.inference)
+    if agent.models and not options.provider:
+        base = _of_entry(base, agent.models[0])
     merged = merge_settings(
         base,
         # A live provider on the command line replaces every agent's own; its model would not know the others.
         provider=None if options.provider else agent.provider,
         model_id=None if options.provider or options.model else agent.model_id,
-        temperature=inference.temperature,
-        top_p=inference.top_p,
-        max_tokens=inference.max_tokens,
     )
     chosen = merge_settings(merged, provider=options.provider, model_id=options.model, max_tokens=options.max_tokens)
     return replace(chosen, host=options.host) if options.host and chosen.provider != "replay" else chosen
+
+
+def alternates_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> tuple[Alternate, ...]:
+    """Return the models that go on in place of an agent's own.
+
+    None go on for a model that the command line or the agent itself names.
+    """
+    if options.provider or options.model or options.host:
+        return ()
+    base = _with_sampling(_runtime_model(spec), agent.inference)
+    if agent.models:
+        listed = [(_of_entry(base, entry), entry.on) for entry in agent.models[1:]]
+    elif agent.provider or agent.model_id:
+        return ()
+    else:
+        entries = spec.runtime.models[1:]
+        # They have the runtime's settings; what its first has of its own is not theirs.
+        none = ModelSettings("")
+        listed = [(_with_sampling(_of_entry(none, entry), agent.inference), entry.on) for entry in entries]
+    return tuple(Alternate(merge_settings(model, max_tokens=options.max_tokens), on) for model, on in listed)
+
+
+def _of_entry(base: ModelSettings, entry: ModelEntry) -> ModelSettings:
+    """Return the settings of a listed model over those of the runtime, of which one provider has also the host."""
+    merged = merge_settings(base, provider=entry.provider)
+    names = ("model_id", "region", "host", "options", "temperature", "top_p", "max_tokens")
+    written = {name: getattr(entry, name) for name in names}
+    return replace(merged, **{name: value for name, value in written.items() if value is not None})
+
+
+def _with_sampling(settings: ModelSettings, inference: Inference) -> ModelSettings:
+    own = (inference.temperature, inference.top_p, inference.max_tokens)
+    return merge_settings(settings, temperature=own[0], top_p=own[1], max_tokens=own[2])
+
+
+def _runtime_model(spec: WorkflowSpec) -> ModelSettings:
+    names = ("provider", "model_id", "region", "host", "temperature", "top_p", "max_tokens", "options")
+    return ModelSettings(**{name: getattr(spec.runtime, name) for name in names})
 
 
 def with_runtime_of(spec: WorkflowSpec, options: RunRequest, *, is_tool: bool = False) -> WorkflowSpec:
@@ -84,7 +110,7 @@ def _chosen(options: RunRequest) -> dict[str, tuple[str, str]]:
 
 
 def check_models(
-    models: Mapping[str, ModelSettings],
+    models: Mapping[str, Sequence[ModelSettings]],
     document: Document,
     environ: Mapping[str, str],
     find: Callable[[str], Provider | None] = PROVIDERS.get,
@@ -93,7 +119,7 @@ def check_models(
     """Return findings that keep the models of agents from working here; agents that share a model report it once.
 
     Args:
-        models: The model of each agent, by its id.
+        models: The models of each agent, by its id; its own first.
         document: The file, for places.
         environ: The environment.
         find: Returns a provider by its name; it may refuse to import one.
@@ -103,12 +129,12 @@ def check_models(
     found_before: dict[
         str, list[tuple[Finding, str | None]]
     ] = {}  # a fault is reported at each place where it is written
-    for agent_id, model in models.items():
+    for agent_id, number, model in ((name, n, listed) for name, own in models.items() for n, listed in enumerate(own)):
         if not model.provider:
             continue  # `missing-key` says it
         # Whether there is a name of a model matters, and not which.
         settings = repr(replace(model, model_id=model.model_id and "any"))
-        locate = _locator(document, agent_id, options)
+        locate = _locator(document, agent_id, options, number)
         if settings not in found_before:
             fields: dict[Where | None, str] = {}
             model_findings = _check_model(model, environ, _recorded(locate, fields), find)
@@ -148,18 +174,25 @@ def _recorded(locate: Callable[[str], Where], fields: dict[Where | None, str]) -
     return recording
 
 
-def _locator(document: Document, agent_id: str, options: RunRequest | None) -> Callable[[str], Where]:
-    """Return the place of a model setting: its option, the agent if it is written there, else `runtime`."""
+def _locator(document: Document, agent_id: str, options: RunRequest | None, number: int = 0) -> Callable[[str], Where]:
+    """Return the place of a model setting: its option, the agent if it is written there, else `runtime`.
+
+    Args:
+        number: The number of the model in a list.
+    """
     chosen = _chosen(options) if options is not None else {}
+    at_agent = f"/agents/{escape(agent_id)}"
+    entries = [f"{place}/models/{number}" for place in (at_agent, "/runtime")]
+    entry = next((pointer for pointer in entries if pointer in document.positions), None)
 
     def locate(name: str) -> Where:
         if name in chosen:
             return Where(chosen[name][0])
-        at_agent = f"/agents/{escape(agent_id)}"
-        for pointer in (f"{at_agent}/{name}", f"{at_agent}/inference/{name}"):
+        places = (f"{at_agent}/{name}", f"{at_agent}/inference/{name}")
+        for pointer in (f"{entry}/{name}", *(places if number == 0 else ())):
             if pointer in document.positions:
                 return document.where(pointer)
-        return document.where(f"/runtime/{name}")
+        return document.where(entry or f"/runtime/{name}")
 
     return locate
 
@@ -172,6 +205,7 @@ def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
     spec, around = resolver.context.spec, resolver.context.around
     agent = spec.agents[agent_id]
     model = model_of(spec, agent, around.options)
+    alternates = alternates_of(spec, agent, around.options) if model.provider != "replay" else ()
     named = around.base_dir / spec.runtime.recording if spec.runtime.recording else around.recording
     recording = named if model.provider == "replay" else None
     return PlannedAgent(
@@ -191,6 +225,7 @@ def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
         limits=agent.limits,
         budgets=agent.budgets,
         loops=agent.loops or spec.runtime.loops or Loops(),
+        alternates=alternates,
     )
 
 

@@ -206,7 +206,7 @@ def _unpriced(
     pointer: str, agents: Iterable[PlannedAgent], prices: PriceTable, document: Document
 ) -> Iterator[Finding]:
     limit = pointer.rpartition("/")[2]
-    models = [model for agent in agents for model in (agent.model, agent.summarizer) if model is not None]
+    models = [model for agent in agents for model in agent.every_model]
     for provider, model_id in dict.fromkeys((model.provider, model.model_id) for model in models):
         if prices.price(provider, model_id) is None:
             name = f"{provider}/{model_id}" if model_id else provider

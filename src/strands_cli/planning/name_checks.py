@@ -59,21 +59,32 @@ def _has_tools(spec: WorkflowSpec) -> bool:
 
 def _models(spec: WorkflowSpec, workflow: LoadedWorkflow) -> tuple[dict[str, ModelSettings], list[Finding]]:
     """Return the models of the agents, where the file alone names them, and their faults."""
-    from strands_cli.planning.agent_models import check_models, model_of
+    from strands_cli.planning.agent_models import alternates_of, check_models, model_of
     from strands_cli.planning.plan_builder import UNSET_VARIABLE, with_environment
     from strands_cli.planning.run_request import RunRequest
+    from strands_cli.providers import ModelSettings
 
     spec, of_variables = with_environment(spec, workflow.document, {})
     if of_variables:  # the values are known only where the workflow runs
         return {}, [finding for finding in of_variables if finding.code != UNSET_VARIABLE]
-    models = {name: model_of(spec, agent, RunRequest()) for name, agent in spec.agents.items()}
-    ours = {name: model for name, model in models.items() if model.provider in OURS[PROVIDERS]}
-    model_findings = check_models(ours, workflow.document, _ENVIRON, _provider_by_name)
+    asked, none = RunRequest(), ModelSettings("")
+    models = {name: model_of(spec, agent, asked) for name, agent in spec.agents.items()}
+    listed = {
+        name: [models[name], *(other.model for other in alternates_of(spec, agent, asked))]
+        for name, agent in spec.agents.items()
+    }
+
+    def faults(*, is_ours: bool) -> list[Finding]:
+        chosen = {
+            name: [model if (model.provider in OURS[PROVIDERS]) is is_ours else none for model in own]
+            for name, own in listed.items()
+        }
+        return check_models(chosen, workflow.document, _ENVIRON, _provider_by_name)
+
     # The file is right: another machine may have the distribution.
-    findings = [replace(finding, severity="warning") for finding in model_findings]
-    rest = {name: model for name, model in models.items() if name not in ours}
-    model_findings = check_models(rest, workflow.document, _ENVIRON, _provider_by_name)
-    findings += [finding for finding in model_findings if finding.code.exit_code == UNKNOWN_PROVIDER.exit_code]
+    findings = [replace(finding, severity="warning") for finding in faults(is_ours=True)]
+    rest = faults(is_ours=False)
+    findings += [finding for finding in rest if finding.code.exit_code == UNKNOWN_PROVIDER.exit_code]
     return models, findings
 
 

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from strands_cli.config import Settings
     from strands_cli.provider_table import Provider
     from strands_cli.workflow.model import LoadedWorkflow
+    from strands_cli.workflow.sections import ModelEntry, Runtime
 
 
 # `${NAME}` and `${NAME:-default}` in the texts of `runtime`: values that differ from machine to machine.
@@ -111,22 +112,42 @@ def with_environment(
 
     As in a shell, `${NAME:-default}` is the default also where the variable is empty.
     """
-    changed: dict[str, str] = {}
+    runtime = spec.runtime
+    if not any("${" in text for text in _texts_of_runtime(spec)):
+        return spec, []
+    changed, findings = ({}, []) if runtime.models else _substituted(runtime, "/runtime", document, environ)
+    if runtime.models:
+        entries = []
+        for number, entry in enumerate(runtime.models):
+            of_entry, more = _substituted(entry, f"/runtime/models/{number}", document, environ)
+            entries.append(entry.model_copy(update=of_entry).split())
+            findings += more
+        changed = {**{field: getattr(entries[0], field) for field in FIELDS}, "models": tuple(entries)}
+    return spec.model_copy(update={"runtime": runtime.model_copy(update=changed)}), findings
+
+
+def _substituted(
+    holder: Runtime | ModelEntry, pointer: str, document: Document, environ: Mapping[str, str]
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Return the fields with variables as their values make them, and the faults of the variables."""
+    changed: dict[str, Any] = {}
     findings: list[Finding] = []
     for field in FIELDS:
-        text = getattr(spec.runtime, field)
+        text = getattr(holder, field)
         if text is not None and "${" in text:
             changed[field] = _VARIABLE.sub(lambda match: _value(match, environ) or "", text)
-            findings += _findings(text, f"/runtime/{field}", document, environ)
-    if not changed:
-        return spec, []
-    return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)}), findings
+            findings += _findings(text, f"{pointer}/{field}", document, environ)
+    return changed, findings
+
+
+def _texts_of_runtime(spec: WorkflowSpec) -> list[str]:
+    holders = (spec.runtime, *spec.runtime.models)
+    return [getattr(holder, field) or "" for holder in holders for field in FIELDS]
 
 
 def variables_in(spec: WorkflowSpec, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the values that `runtime` takes from the environment, by the names of the variables."""
-    texts = [getattr(spec.runtime, field) or "" for field in FIELDS]
-    matches = [match for text in texts for match in _VARIABLE.finditer(text)]
+    matches = [match for text in _texts_of_runtime(spec) for match in _VARIABLE.finditer(text)]
     return {match["name"]: value for match in matches if (value := _value(match, environ)) is not None}
 
 
@@ -225,7 +246,7 @@ def resolve_workflow(
         packaged=snapshot.packaged,
         host_is_typed=bool(request.host),
         of_others=snapshot.of_others,
-        default_model=loaded.default_model or _default_of_parts(called),
+        **_names_of_user(loaded, called),
     )
     of_models = _model_findings(workflow, document, machine, request, unset)
     checked = [*policy.findings, *unpriced, *_check_workflow(workflow, document, machine, request, around)]
@@ -234,8 +255,12 @@ def resolve_workflow(
     return RowWorkflow(workflow, few_of_each(findings), planner, tuple(of_inputs), rest)
 
 
-def _default_of_parts(called: Sequence[PlannedTool]) -> str:
-    return next((other.plan.default_model for other in workflows_in(called).values() if other.plan.default_model), "")
+def _names_of_user(loaded: LoadedWorkflow, called: Sequence[PlannedTool]) -> dict[str, Any]:
+    """Return the user's default model and aliases, where a workflow here takes its models from them."""
+    parts = [other.plan for other in workflows_in(called).values()]
+    default = loaded.default_model or next((part.default_model for part in parts if part.default_model), "")
+    aliases = {name: model for part in parts for name, model in part.aliases.items()}
+    return {"default_model": default, "aliases": {**aliases, **loaded.aliases}}
 
 
 def _bounds(
@@ -266,7 +291,7 @@ def _model_findings(
 
     It comes before the check of the flow of data, which depends on the claims of a distribution's provider.
     """
-    models = {} if unset else {name: agent.model for name, agent in workflow.agents.items()}
+    models = {} if unset else {name: agent.models for name, agent in workflow.agents.items()}
     return check_models(models, document, machine.environ, _providers_for(workflow, machine, request), request)
 
 
@@ -376,9 +401,14 @@ def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Seq
             # Without defaults: a field that a later version adds must not make older runs another workflow's.
             "spec": spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "models": {agent.id: astuple(agent.model) for agent in agents.values()},
+            **({"alternates": alternates} if any((alternates := _alternates_of(agents)).values()) else {}),
             "tools": {agent.id: [(tool.name, tool.describe()) for tool in agent.tools] for agent in agents.values()},
         }
     )
+
+
+def _alternates_of(agents: Mapping[str, PlannedAgent]) -> dict[str, list[Any]]:
+    return {agent.id: [astuple(alternate) for alternate in agent.alternates] for agent in agents.values()}
 
 
 # The plan of a loaded workflow with all its findings and its lock, and the plans of it with other inputs.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.prices import PriceTable
     from strands_cli.workflow.agent_sections import AgentBudgets, AgentLimits
     from strands_cli.workflow.model import WorkflowSpec
-    from strands_cli.workflow.sections import InputSpec, Loops
+    from strands_cli.workflow.sections import Failure, InputSpec, Loops
     from strands_cli.workflow.skill_folders import SkillFolder
     from strands_cli.workflow.steps import AgentStep, ToolEntry
     from strands_cli.yaml_files.document import Document
@@ -140,13 +140,22 @@ PlannedTool = InstalledTool | ObjectTool | PythonTool | McpTool | WorkflowTool |
 
 
 @dataclass(frozen=True, slots=True)
+class Alternate:
+    """A model that goes on with a call on these failures of the ones before it."""
+
+    model: ModelSettings
+    on: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedAgent:
     """An agent with everything resolved: its prompt as written, its model, its tools.
 
     `keeps_conversation` is `memory: run` or `path`, of which `follows_path` is the second; `summarizer` the model of
     its summaries where that is another. `lists_skills` says whether its system prompt has the list of its skills, and
     `takes_any_message` whether its `input_schema` is about the inputs of the run. `prompt_end` is the template that
-    ends the system prompt. `loops` is None where they are not looked for.
+    ends the system prompt. `loops` is None where they are not looked for. `alternates` are the models that go on when
+    `model` is down, in their order.
     """
 
     id: str
@@ -165,6 +174,17 @@ class PlannedAgent:
     limits: AgentLimits | None = None
     budgets: AgentBudgets | None = None
     loops: Loops | None = None
+    alternates: tuple[Alternate, ...] = ()
+
+    @property
+    def models(self) -> tuple[ModelSettings, ...]:
+        """Its model, and those that go on in its place."""
+        return (self.model, *(alternate.model for alternate in self.alternates))
+
+    @property
+    def every_model(self) -> tuple[ModelSettings, ...]:
+        """Every model that a step of it may ask: also that of summaries."""
+        return (*self.models, *([self.summarizer] if self.summarizer is not None else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +258,8 @@ class ResolvedWorkflow:
     later leads nowhere else. `variables` are the environment variables that `runtime` names. `packaged` is the name
     `DIST/NAME` of a workflow that an installed distribution brings. `host_is_typed` says that the command line names
     the host of the models. `of_others` says whether others wrote the workflow, as it was where it was submitted; None
-    where it runs there. `default_model` is the user's default model if a workflow here names none.
+    where it runs there. `default_model` is the user's default model if a workflow here names none, and `aliases`
+    are the models of the aliases that workflows here name.
     """
 
     spec: WorkflowSpec
@@ -265,6 +286,7 @@ class ResolvedWorkflow:
     host_is_typed: bool = False
     of_others: bool | None = None
     default_model: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def project(self) -> Path:

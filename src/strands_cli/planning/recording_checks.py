@@ -32,8 +32,8 @@ NOTES_OUTSIDE = Code(
 )
 STATEFUL_MEMORY = Code(
     "stateful-memory",
-    "An agent with `memory: run` has a model whose provider stores the conversation.",
-    "Remove the option `stateful`, or use `memory: step`.",
+    "An agent with `memory: run` or several models has a model whose provider stores the conversation.",
+    "Remove the option `stateful`, or use `memory: step` and one model.",
 )
 
 
@@ -58,6 +58,11 @@ def check_context(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], docume
             where = document.where(f"/agents/{escape(agent.id)}/memory")
             fix = "remove the option `stateful`, or use `memory: step`"
             findings.append(Finding(STATEFUL_MEMORY, message, where, fix))
+        if agent.alternates and any(model.options.get("stateful") for model in agent.models):
+            message = f"no model can go on for the agent '{agent.id}': the conversation is on one's server"
+            pointers = (f"/agents/{escape(agent.id)}/models", "/runtime/models")
+            where = document.where(next(filter(document.positions.__contains__, pointers), "/runtime"))
+            findings.append(Finding(STATEFUL_MEMORY, message, where, "remove the option `stateful`, or name one model"))
     return findings
 
 

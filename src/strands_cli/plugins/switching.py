@@ -182,7 +182,8 @@ def _uses(path: Path, name: str, catalog: Catalog, settings: Settings) -> Uses:
     except StrandsCliError:
         return Uses([], [])
     tools = (tool for tool in with_parts(plan.called()) if isinstance(tool, InstalledTool))
-    providers = {agent.model.provider for agent in (*plan.agents.values(), *agents_in(plan.called()))}
+    agents = (*plan.agents.values(), *agents_in(plan.called()))
+    providers = {model.provider for agent in agents for model in agent.models}
     parts += [part for part in parts_of(PROVIDERS, catalog.scan) if part.name in providers]
     return Uses(
         sorted({tool.name for tool in tools if tool.distribution == name}),

@@ -13,7 +13,7 @@ from strands_cli.engine.store_port import StoredJournal
 from strands_cli.engine.stored_runs.described import run_status
 from strands_cli.engine.stored_runs.summary import EffectKind, EffectStatus, EffectSummary
 from strands_cli.errors import RunRecordError, suggest
-from strands_cli.events import Usage
+from strands_cli.events import INSTEAD_OF, Usage
 from strands_cli.run_views.open_questions import command
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.texts.phrases import first_of, with_fix
@@ -61,6 +61,7 @@ class WholeEffect:
     Attributes:
         who: The agent of a step or a model turn, the name of a tool, or `person`.
         model: The model that answered; of a step those of its turns, joined.
+        instead_of: The agent's own model, where another one answered in its place.
         usage: The tokens; of a step the sum of the effects below it, without those reused from another run.
         cost: In US dollars, likewise; None where one of them is unknown.
         request: The end of a model's request; of a step that of its first turn.
@@ -90,6 +91,7 @@ class WholeEffect:
     started_at: float
     ended_at: float | None
     model: str | None = None
+    instead_of: str | None = None
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     reused: bool = False
@@ -202,6 +204,7 @@ def _model(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
         "calls": tuple(CalledTool(tool, arguments) for tool, arguments in effect.calls),
         "error": effect.error,
         "failures": tuple(effect.row.detail.get("failures", ())),
+        "instead_of": effect.row.detail.get(INSTEAD_OF),
     }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError
 
 from strands_cli.texts.canonical_json import json_object
-from strands_cli.workflow.sections import FormatModel, Identifier, InputSpec, Loops
+from strands_cli.workflow.sections import FormatModel, Identifier, InputSpec, Loops, ModelEntry, ReadByItself
 from strands_cli.workflow.steps import ToolEntry
 
 if TYPE_CHECKING:
@@ -195,6 +195,9 @@ class AgentSpec(FormatModel):
     )
     provider: str | None = Field(default=None, description="Provider of this agent; that of `runtime` if not given.")
     model_id: str | None = Field(default=None, description="Model of this agent; that of `runtime` if not given.")
+    models: tuple[Annotated[ModelEntry, ReadByItself(ModelEntry)], ...] = Field(
+        default=(), description="In place of both: its models, as `runtime.models`."
+    )
     inference: Inference = Field(
         default_factory=Inference.model_construct, description="Sampling settings of this agent."
     )

@@ -414,7 +414,13 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         resolved = resolve_references(candidate, document, snapshot)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings, packages = [*findings, *resolved.findings], resolved.packages
-    chosen = ""
+    chosen, aliases = "", {}
+    if candidate is not None and (candidate.runtime.models or any(agent.models for agent in candidate.agents.values())):
+        from strands_cli.workflow.model_lists import ModelLists
+
+        lists = ModelLists(document, snapshot.aliases)
+        candidate, aliases = lists.resolved(candidate), lists.used
+        findings += lists.findings
     if candidate is not None:
         candidate, chosen = with_default_model(settled(candidate), snapshot.default_model)
     if candidate is not None and candidate.skills:
@@ -428,7 +434,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
             findings += check_written_numbers(candidate, sketch)
     valid_spec = candidate if spec else None
     loaded = LoadedWorkflow(
-        valid_spec, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages, chosen
+        valid_spec, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages, chosen, aliases
     )
     return loaded.with_findings(findings)
 

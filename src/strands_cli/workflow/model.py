@@ -50,7 +50,7 @@ _NOT_IN_PATHS = re.compile(r"[^\w./-]+")
 class WorkflowSpec(FormatModel):
     """One workflow: its agents, the tools that they may use, and the pattern in which they work.
 
-    Where there are agents, `runtime` names a `provider`.
+    Where there are agents, `runtime` names a `provider` or `models`.
     """
 
     version: StrictInt | StrictFloat | StrictStr = Field(
@@ -216,6 +216,7 @@ class LoadedWorkflow:
         repairs: The repairs in `readable`.
         packages: The file of each `package:DIST/NAME` that its agents name.
         default_model: The user's default model, PROVIDER/MODEL, if `runtime` names none and so has it; else empty.
+        aliases: The models of the aliases in its lists of models.
     """
 
     spec: WorkflowSpec | None
@@ -228,6 +229,7 @@ class LoadedWorkflow:
     repairs: Repairs = field(default_factory=Repairs)
     packages: Mapping[str, str] = field(default_factory=dict)
     default_model: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def valid(self) -> WorkflowSpec | None:

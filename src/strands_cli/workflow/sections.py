@@ -235,6 +235,42 @@ class Loops(FormatModel):
         return {"hint_after": value, "stop_after": value} if value == "off" else value
 
 
+# The failures on which another model goes on with a call.
+Failure = Literal["down", "throttled", "context"]
+
+
+class ModelEntry(FormatModel):
+    """One model of `models`; a text means `model`."""
+
+    model: str | None = Field(
+        default=None, min_length=1, description="PROVIDER/MODEL or an alias, in place of `provider` and `model_id`."
+    )
+    provider: str | None = Field(default=None, min_length=1, description="Who serves the model.")
+    model_id: str | None = Field(default=None, description="The provider's name of the model.")
+    region: str | None = Field(default=None, description="Cloud region, for providers that have regions.")
+    host: str | None = Field(default=None, description="Base URL of the provider's server.")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
+    top_p: float | None = Field(default=None, ge=0, le=1, description="Nucleus sampling.")
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of one answer.")
+    options: Mapping[str, Any] | None = Field(default=None, description="Further options, by the provider's names.")
+    on: tuple[Failure, ...] = Field(
+        default=("down", "throttled"),
+        min_length=1,
+        description="The failures of the model before it on which this one goes on: `down` (no answer after all "
+        "retries), `throttled` (too many requests, or no credit), `context` (a prompt that is too long).",
+    )
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read a text as the name of a model."""
+        return {"model": value} if isinstance(value, str) else value
+
+    def split(self) -> ModelEntry:
+        """Return it with provider and model apart, where a variable had both."""
+        provider, slash, model_id = (self.provider or "").partition("/")
+        return self.model_copy(update={"provider": provider, "model_id": model_id}) if slash else self
+
+
 class Runtime(FormatModel):
     """The default model, and the limits of the run.
 
@@ -262,6 +298,11 @@ class Runtime(FormatModel):
     )
     loops: Annotated[Loops, ReadByItself(Loops)] | None = Field(
         default=None, description="Agents that repeat their calls."
+    )
+    models: tuple[Annotated[ModelEntry, ReadByItself(ModelEntry)], ...] = Field(
+        default=(),
+        description="In place of `provider` and `model_id`: the model, and those that go on with a call when the ones"
+        " before them are down; each PROVIDER/MODEL, an alias or an object.",
     )
     recording: str | None = Field(
         default=None, description="The recording that provider `replay` plays, beside the workflow."

@@ -112,6 +112,7 @@ class FileSnapshot:
         format_version: The version that the format had when a run stored the texts; None for that of now.
         of_others: Whether others wrote the workflow, as it was decided on another machine; None where it is this one.
         default_model: The default model, PROVIDER/MODEL, when a run stored the texts; None for the user's of now.
+        aliases: The models of the aliases that the workflow named then.
     """
 
     folder: Path | None = None
@@ -121,6 +122,7 @@ class FileSnapshot:
     format_version: int | None = None
     of_others: bool | None = None
     default_model: str | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, path: Path, shown_path: Path | None = None) -> Document:
         """Return a file as a document; `shown_path` is its name in findings. Raises as `read_document` does."""

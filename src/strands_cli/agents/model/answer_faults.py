@@ -64,13 +64,17 @@ class AnswerFault(Exception):
         message: The fault, in one sentence without the model's name.
         fix: The remedy.
         is_temporary: Whether the same request may soon succeed.
+        is_of_model: Whether the model, and not its server, is the cause.
     """
 
-    def __init__(self, message: str, fix: str | None = None, *, is_temporary: bool = False) -> None:
+    def __init__(
+        self, message: str, fix: str | None = None, *, is_temporary: bool = False, is_of_model: bool = False
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.fix = fix
         self.is_temporary = is_temporary
+        self.is_of_model = is_of_model
 
 
 def cut_off(where: str = "") -> AnswerFault:
@@ -98,7 +102,8 @@ def fault_of_stop(reason: str, text: str = "") -> AnswerFault | None:
         return None
     _, meaning, is_temporary = stop
     fix = "run again, or choose another model" if is_temporary else DESCRIBE
-    return AnswerFault(f"{meaning} ({reason})" + (f": {text}" if text else ""), fix, is_temporary=is_temporary)
+    message, is_of_model = f"{meaning} ({reason})" + (f": {text}" if text else ""), meaning != FAILED
+    return AnswerFault(message, fix, is_temporary=is_temporary, is_of_model=is_of_model)
 
 
 def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) -> AnswerFault | None:
@@ -118,12 +123,13 @@ def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) ->
     reasons_heard = _HEARD.get()
     reason = next((stop_reason for stop_reason in (stop, *(reasons_heard or ())) if stop_reason not in _ENDS), None)
     if reason is not None:
-        return AnswerFault(f"the model ended without an answer ({reason})", DESCRIBE, is_temporary=True)
+        message = f"the model ended without an answer ({reason})"
+        return AnswerFault(message, DESCRIBE, is_temporary=True, is_of_model=True)
     if any("reasoningContent" in event.get("contentBlockDelta", {}).get("delta", {}) for event in events):
-        return AnswerFault(
-            f"{EMPTY}: it has only thoughts", "lower its effort of reasoning, or run again", is_temporary=True
-        )
-    return AnswerFault(EMPTY, "describe the answer in its prompt, or choose another model", is_temporary=True)
+        fix = "lower its effort of reasoning, or run again"
+        return AnswerFault(f"{EMPTY}: it has only thoughts", fix, is_temporary=True, is_of_model=True)
+    fix = "describe the answer in its prompt, or choose another model"
+    return AnswerFault(EMPTY, fix, is_temporary=True, is_of_model=True)
 
 
 def unknown_end(events: Sequence[Mapping[str, Any]]) -> str | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from opentelemetry.trace import get_current_span
 from strands.models import Model
+from strands.types.exceptions import ContextWindowOverflowException
 
 from strands_cli.agents.model.answer_faults import (
     EMPTY,
@@ -19,15 +22,18 @@ from strands_cli.agents.model.answer_faults import (
     is_unfinished,
     unknown_end,
 )
-from strands_cli.agents.model.model_errors import reason_of
+from strands_cli.agents.model.fallback import Candidate, Line, Thoughts
+from strands_cli.agents.model.model_errors import all_failed, reason_of
 from strands_cli.agents.model.read_answer import hear_usage, reported_usage
 from strands_cli.agents.model.replay import ReplayModel
-from strands_cli.agents.model.retry import Retries
+from strands_cli.agents.model.retry import Retries, retry_after
 from strands_cli.agents.model.structured_output import TOOL, answered_in_text, as_written
+from strands_cli.agents.model.token_estimates import tokens_in, with_estimates
 from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import Code, RunRecordError, StrandsCliError
 from strands_cli.events import (
+    INSTEAD_OF,
     UNKNOWN_END_OF_ROW,
     ModelCallFinished,
     ModelCallStarted,
@@ -64,61 +70,6 @@ if TYPE_CHECKING:
     from strands_cli.planning.prices import Price
 
 
-# Estimates of tokens without a tokenizer: for limits of a conversation, and where a server reports no tokens.
-
-
-# The approximate number of UTF-8 bytes in a token of the common vocabularies; an image's tokens depend on its size.
-BYTES_PER_TOKEN = 4
-BLOB_TOKENS = 1500
-MESSAGE_TOKENS = 4
-
-
-def tokens_in(value: Any) -> int:
-    """Return an estimate of the tokens in messages, or in any part of one, without a tokenizer."""
-    if isinstance(value, str):
-        size = len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
-        return -(-size // BYTES_PER_TOKEN)
-    if isinstance(value, (bytes, bytearray)):
-        return BLOB_TOKENS
-    if isinstance(value, Mapping):
-        parts = (part for name, part in value.items() if name not in ("tracking_id", "metadata"))
-        return (MESSAGE_TOKENS if "role" in value else 0) + sum(map(tokens_in, parts))
-    if isinstance(value, (list, tuple)):
-        return sum(map(tokens_in, value))
-    return 0 if value is None else 1
-
-
-def with_estimates(usage: Usage, request: Any, events: Sequence[Any]) -> Usage:
-    """Return the tokens of a call, with estimates for those of the request or the answer that were not reported.
-
-    Args:
-        request: The sent values: messages, prompt and specs of tools.
-        events: The stream events of the answer.
-    """
-    input_tokens = (
-        0 if usage.input_tokens or usage.cache_read_tokens or usage.cache_write_tokens else tokens_in(request)
-    )
-    output_tokens = 0 if usage.output_tokens else tokens_in("".join(map(_text_of, events)))
-    if not (input_tokens or output_tokens):
-        return usage
-    return replace(
-        usage,
-        input_tokens=usage.input_tokens + input_tokens,
-        output_tokens=usage.output_tokens + output_tokens,
-        estimated_tokens=input_tokens + output_tokens,
-    )
-
-
-def _text_of(event: Mapping[str, Any]) -> str:
-    delta = (event.get("contentBlockDelta") or {}).get("delta") or {}
-    parts = (
-        delta.get("text"),
-        (delta.get("toolUse") or {}).get("input"),
-        (delta.get("reasoningContent") or {}).get("text"),
-    )
-    return "".join(part for part in parts if isinstance(part, str))
-
-
 # Warns once in a run that a provider ended an answer with an unknown reason.
 
 
@@ -148,6 +99,25 @@ def reported_end(
     return {UNKNOWN_END_OF_ROW: reason}
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A request as one model gets it: how it is sent, its parts, and the names in it."""
+
+    ask: Callable[[], AsyncIterable[Any]]
+    request: Mapping[str, Any]
+    names: PropertyNames
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """A whole turn: the model that answered, its events and tokens, and the seconds it took."""
+
+    by: Candidate
+    events: list[Any]
+    usage: Usage
+    seconds: float
+
+
 MAX_REQUEST = 2000
 MAX_REASON = 1000
 
@@ -156,7 +126,7 @@ class JournaledModel(Model):
     """Wraps one model for one step and passes the SDK's requests to it.
 
     Attributes:
-        label: Provider and model for people.
+        label: Provider and model for people; where others go on in its place, those of the first.
         broken_inputs: Tool arguments of the last turn that were not JSON, by tool-use id.
         of_step: Returns the model for the key of another step, or of a call whose tool makes an agent.
         output_schemas: Those of the agent's tools by name.
@@ -183,6 +153,7 @@ class JournaledModel(Model):
         self._settings = settings
         self._scope = scope
         self._redactor = redactor
+        self._thoughts = Thoughts()
         self.broken_inputs: dict[str, str] = {}
         self.label = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
 
@@ -307,9 +278,11 @@ class JournaledModel(Model):
         if isinstance(model_state, dict):
             model_state.update(recorded.output["model_state"])
         self._expect_tools(events)
+        label = str(recorded.detail.get("model") or self.label)
+        self._thoughts.learn(events, label)
         for event in events:
             yield decode(event)
-        self._emit_finished(effect.key, events, recorded.usage, recorded.cost, seconds=None)
+        self._emit_finished(effect.key, label, events, recorded.usage, recorded.cost, seconds=None)
 
     async def _ask(
         self, effect: Effect, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: dict[str, Any]
@@ -317,92 +290,134 @@ class JournaledModel(Model):
         scope = self._scope
         state = kwargs.get("model_state")
         failures: list[str] = []
-        written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
-        names = PropertyNames.of(written, self._settings.provider)
-        offered: Any = offered_specs(names.specs, self._settings.provider)
-        request_messages = names.sent(
-            readable_results(for_model(messages, self.output_schemas), self._settings.provider)
-        )
+        line = self._line()
+        first = line.next(scope.monotonic())
+        assert first is not None  # noqa: S101 - every line has a model
         request = shortened(encode(request_text(messages)), MAX_REQUEST)
         # From its start on, so that a call that fails or is killed is also one of its model.
-        effect.keep(agent=scope.who, model=self.label, request=request)
+        effect.keep(agent=scope.who, model=first.label, request=request)
+        send = partial(self._sent, messages, tool_specs, system_prompt, kwargs)
         try:
-            whole = {"messages": messages, "system": system_prompt, "tools": offered}
-            events, usage, seconds = await self._answered(
-                effect,
-                lambda: self._inner.stream(request_messages, offered, system_prompt, **kwargs),
-                whole,
-                state,
-                failures,
-            )
+            answer = await self._answered(effect, line, first, send, state, failures)
         except BaseException:
             scope.release_call("model")
             raise
-        events = names.restored(events)
-        cost = self._cost_of(usage)
+        by, events, usage = answer.by, answer.events, answer.usage
+        cost = self._cost_of(usage, by)
         output = {"events": events, "model_state": encode(state) if isinstance(state, Mapping) else {}}
         detail: dict[str, Any] = {"failures": failures} if failures else {}
+        if by.label != self.label:
+            detail |= {"model": by.label, INSTEAD_OF: self.label}
+            get_current_span().set_attribute("gen_ai.response.model", by.settings.model_id or by.label)
         if not isinstance(self._inner, ReplayModel):
-            detail |= reported_end(events, scope, self.label, self._redactor)
+            detail |= reported_end(events, scope, by.label, self._redactor)
         if scope.changes is not None and self._name == "model":
             detail |= scope.changes.unstored
         await effect.finish(output, usage=usage, cost=cost, detail=detail)
         self._expect_tools(events)
+        self._thoughts.learn(events, by.label)
         # Only after the whole turn is recorded, so that the SDK never sees an incomplete attempt.
         for event in events:
             yield decode(event)
-        self._emit_finished(effect.key, events, usage, cost, seconds=seconds)
+        self._emit_finished(effect.key, by.label, events, usage, cost, seconds=answer.seconds)
+
+    def _line(self) -> Line:
+        """Return the models that may answer a request, the agent's own first."""
+        own = Candidate(self._inner, self._settings, shared=getattr(self._inner, "shared", None))
+        return Line([own, *getattr(self._inner, "others", ())])
+
+    def _sent(
+        self, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: dict[str, Any], to: Candidate
+    ) -> _Sent:
+        """Return a request as a model of the line gets it."""
+        provider = to.settings.provider
+        written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
+        names = PropertyNames.of(written, provider)
+        offered: Any = offered_specs(names.specs, provider)
+        readable = self._thoughts.readable(messages, to) if getattr(self._inner, "others", ()) else messages
+        sent = names.sent(readable_results(for_model(readable, self.output_schemas), provider))
+        whole = {"messages": messages, "system": system_prompt, "tools": offered}
+        return _Sent(lambda: to.model.stream(sent, offered, system_prompt, **kwargs), whole, names)
 
     async def _answered(
-        self, effect: Effect, ask: Callable[[], AsyncIterable[Any]], request: Any, state: Any, failures: list[str]
-    ) -> tuple[list[Any], Usage, float]:
-        """Return the events of a whole turn, its tokens and the seconds it took; retry as the failure policy allows.
+        self,
+        effect: Effect,
+        line: Line,
+        asked: Candidate,
+        send: Callable[[Candidate], _Sent],
+        state: Any,
+        failures: list[str],
+    ) -> _Answered:
+        """Return a whole turn; retry as the failure policy allows, and then go on with the next model of the line.
 
         Each attempt waits for its turn at the provider, and that time does not count. The tokens are counted before
         the next one has its turn, so that it does not begin when they were the last.
 
         Args:
             effect: The call; it counts each further attempt.
-            ask: Sends the request.
-            request: Its messages, its prompt and its tools.
+            asked: The model that is asked first.
+            send: Returns the request for a model.
             state: A stateful model's state, which is restored after a failed attempt.
             failures: Receives the reason of each failed attempt.
         """
         scope = self._scope
-        retries = Retries(scope.limits.retries)
+        retries, sent = self._retries(line, asked), send(asked)
         before = dict(state) if isinstance(state, dict) else None
         started = 0.0
         while True:
-            turn = scope.run.provider_limits.turn(self._settings.provider)
-            async with scope.reserved_cost(self._most_cost(request)), turn as waited:
-                started = await self._begin(effect, waited, started, is_first=not retries.failed)
-                hear_reasons()
-                hear_usage()
-                usage = Usage()
+            turn = scope.run.provider_limits.turn(asked.settings.provider)
+            async with scope.reserved_cost(self._most_cost(sent.request, asked)), turn as waited:
+                started = await self._begin(effect, waited, started, asked, is_first=not failures)
                 try:
-                    events = await self._turn(effect, ask(), request["messages"])
-                    usage = self._usage_of(events, request)
-                    fault = self._fault_of(events)
-                    if fault is not None and not (self._may_follow(fault) and retries.is_last):
-                        raise fault
+                    events, usage = await self._attempt(effect, asked, sent, is_last=retries.is_last)
                 except Exception as error:
-                    usage = reported_usage() if usage.is_unknown else usage
-                    if not usage.is_unknown:  # of a stream that was cut off after its server had reported tokens, too
-                        self._spend(effect, usage)
-                    reason = shortened(self._redactor.text(reason_of(error, self._settings)), MAX_REASON)
-                    wait = retries.wait_after(error, scope.now())
-                    if wait is None:
+                    wait, following = retries.wait_after(error, scope.now()), None
+                    if wait is None or retries.is_refused_longer(error, scope.now()):
+                        following = line.after(asked, error, retry_after(error, scope.now()), scope.monotonic())
+                    reason = shortened(self._redactor.text(reason_of(error, asked.settings)), MAX_REASON)
+                    failures.append(reason if len(line.candidates) == 1 else f"{asked.label}: {reason}")
+                    if wait is None and following is None:
                         await effect.fail(reason)
+                        if line.has_passed_on and not isinstance(error, ContextWindowOverflowException):
+                            raise all_failed(error, failures, scope.who, asked.settings, self._redactor) from error
                         raise
                 else:
-                    scope.count_model_call(usage, self._cost_of(usage))
-                    return events, usage, scope.monotonic() - started
-            failures.append(reason)
-            scope.emit(ModelRetried(scope.now(), effect.key, scope.who, self.label, retries.failed, wait, reason))
+                    line.answered(asked)
+                    return _Answered(asked, sent.names.restored(events), usage, scope.monotonic() - started)
+            told = (retries.failed, wait or 0.0, reason, following.label if following is not None else "")
+            scope.emit(ModelRetried(scope.now(), effect.key, scope.who, asked.label, *told))
             if before is not None:
                 state.clear()
                 state.update(before)
-            await scope.sleep(wait)
+            if following is not None:
+                asked, retries, sent = following, self._retries(line, following), send(following)
+            else:
+                await scope.sleep(wait or 0.0)
+
+    def _retries(self, line: Line, asked: Candidate) -> Retries:
+        policy = self._scope.limits.retries
+        return Retries(policy.model_copy(update={"retries": 0}) if line.is_trial(asked) else policy)
+
+    async def _attempt(
+        self, effect: Effect, asked: Candidate, sent: _Sent, *, is_last: bool
+    ) -> tuple[list[Any], Usage]:
+        """Return the events and the tokens of one attempt, and count it; also one that failed after it was paid for."""
+        hear_reasons()
+        hear_usage()
+        usage = Usage()
+        try:
+            events = await self._turn(effect, sent.ask(), sent.request["messages"])
+            usage = self._usage_of(events, sent.request)
+            fault = self._fault_of(events)
+            if fault is not None and not (self._may_follow(fault) and is_last):
+                raise fault
+        except Exception:
+            usage = reported_usage() if usage.is_unknown else usage
+            if not usage.is_unknown:  # of a stream that was cut off after its server had reported tokens, too
+                self._spend(effect, usage, asked)
+            raise
+        self._scope.count_model_call(usage, self._cost_of(usage, asked))
+        return events, usage
 
     def _may_follow(self, fault: AnswerFault) -> bool:
         """Return whether the SDK asks again in its own way: for an empty answer where a form is required."""
@@ -413,20 +428,20 @@ class JournaledModel(Model):
         usage = usage_in(events)
         return usage if isinstance(self._inner, ReplayModel) else with_estimates(usage, request, events)
 
-    def _spend(self, effect: Effect, usage: Usage) -> None:
+    def _spend(self, effect: Effect, usage: Usage, asked: Candidate) -> None:
         """Count an attempt that was answered and paid for, and whose answer is not used."""
-        cost = self._cost_of(usage)
+        cost = self._cost_of(usage, asked)
         self._scope.count_model_call(usage, cost, asks_again=True)
         effect.spend(usage, cost)
 
-    async def _begin(self, effect: Effect, waited: float, started: float, *, is_first: bool) -> float:
+    async def _begin(self, effect: Effect, waited: float, started: float, asked: Candidate, *, is_first: bool) -> float:
         """Write that an attempt begins, whose turn it is; return when the call began, without its time of waiting."""
         if waited or effect.paid:
             self._scope.require_still()
         if not is_first:
             effect.again()
             return started + waited
-        self._scope.emit(ModelCallStarted(self._scope.now(), effect.key, self._scope.who, self.label))
+        self._scope.emit(ModelCallStarted(self._scope.now(), effect.key, self._scope.who, asked.label))
         await effect.start()
         return self._scope.monotonic()
 
@@ -461,29 +476,29 @@ class JournaledModel(Model):
             scope.emit(ModelText(scope.now(), key, text))
         return without_secrets(with_whole_arguments(events), self._redactor)
 
-    def _cost_of(self, usage: Usage) -> float | None:
-        return self._price.cost(usage) if self._price is not None else None
+    def _cost_of(self, usage: Usage, asked: Candidate) -> float | None:
+        price = self._price_of(asked)
+        return price.cost(usage) if price is not None else None
 
-    def _most_cost(self, request: Any) -> float:
+    def _most_cost(self, request: Any, asked: Candidate) -> float:
         """Return the most that a call may cost, with an estimate of its request; 0 where its answer has no limit."""
-        most = self._settings.max_tokens
-        if most is None or self._price is None or not self._scope.limits_money:
+        most, price = asked.settings.max_tokens, self._price_of(asked)
+        if most is None or price is None or not self._scope.limits_money:
             return 0.0
-        return self._price.most(tokens_in(request), most)
+        return price.most(tokens_in(request), most)
 
-    @property
-    def _price(self) -> Price | None:
-        return self._scope.limits.prices.price(self._settings.provider, self._settings.model_id)
+    def _price_of(self, asked: Candidate) -> Price | None:
+        return self._scope.limits.prices.price(asked.settings.provider, asked.settings.model_id)
 
     def _expect_tools(self, events: list[Any]) -> None:
         self._scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))
         self.broken_inputs = broken_inputs(events)
 
     def _emit_finished(
-        self, key: str, events: list[Any], usage: Usage, cost: float | None, *, seconds: float | None
+        self, key: str, label: str, events: list[Any], usage: Usage, cost: float | None, *, seconds: float | None
     ) -> None:
         """Emit that a model answered; without `seconds` the answer comes from the journal."""
         scope = self._scope
         calls = tuple(tool_use["name"] for tool_use in tool_uses_in(events))
         took = (seconds or 0.0, calls, seconds is None, cost)
-        scope.emit(ModelCallFinished(scope.now(), key, scope.who, self.label, usage, *took))
+        scope.emit(ModelCallFinished(scope.now(), key, scope.who, label, usage, *took))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from strands.types.exceptions import ContextWindowOverflowException, MaxTokensReachedException
@@ -77,6 +77,21 @@ def explain_error(
             "context_policy.window leaves them out",
         )
     return RunFailed(f"{subject} failed: {reason}", fix=redactor.text(fix) if fix else None)
+
+
+def all_failed(
+    error: BaseException, failures: Sequence[str], who: str, settings: ModelSettings, redactor: Redactor
+) -> RunFailed:
+    """Return the error of an agent whose models failed one after the other.
+
+    Args:
+        error: That of the last one, whose fix it has.
+        failures: The redacted reasons of all, each with its model.
+        settings: The settings of the last one.
+    """
+    fix = _reason_and_fix(error, settings)[1]
+    reasons = shortened("; ".join(dict.fromkeys(failures)), MAX_MESSAGE)
+    return RunFailed(f"the models of agent '{who}' failed: {reasons}", fix=redactor.text(fix) if fix else None)
 
 
 def reason_of(error: BaseException, settings: ModelSettings) -> str:

@@ -86,6 +86,11 @@ class Retries:
         wait = self._backoff() if delay is None else max(delay, self._policy.wait_min)
         return min(wait, self._policy.wait_max)
 
+    def is_refused_longer(self, error: BaseException, now: float) -> bool:
+        """Return whether the server's `Retry-After` is longer than the longest wait."""
+        delay = retry_after(error, now)
+        return delay is not None and delay > self._policy.wait_max
+
     def _backoff(self) -> float:
         policy = self._policy
         if policy.backoff == "constant":

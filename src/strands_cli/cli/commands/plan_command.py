@@ -20,7 +20,8 @@ from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan_values import Bounds, Plan, PlannedAgent, PlannedTool
+    from strands_cli.planning.plan_values import Alternate, Bounds, Plan, PlannedAgent, PlannedTool
+    from strands_cli.providers import ModelSettings
 
 # The most characters that a line shows of a value, and of the input of a step.
 _TEXT, _INPUT = 120, 400
@@ -161,8 +162,12 @@ def step_tools(planned: Plan) -> list[PlannedTool]:
 
 
 def model_words(agent: PlannedAgent) -> str:
-    """Return an agent's model and its settings as text."""
-    model = agent.model
+    """Return an agent's model and its settings as text, and the models that go on in its place."""
+    others = (f"{_words_of(other.model)} if {' or '.join(other.on)}" for other in agent.alternates)
+    return "; then ".join([_words_of(agent.model), *others])
+
+
+def _words_of(model: ModelSettings) -> str:
     name = f"{model.provider}/{model.model_id}" if model.model_id else model.provider
     settings = {"host": model.host, "region": model.region, "temperature": model.temperature, "top_p": model.top_p}
     settings["max_tokens"] = model.max_tokens
@@ -218,14 +223,22 @@ def plan_document(planned: Plan) -> dict[str, Any]:
 
 
 def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
-    model = agent.model
-    names = ("provider", "model_id", "region", "host", "temperature", "top_p", "max_tokens")
     return {
         "id": agent.id,
-        "model": {name: getattr(model, name) for name in names},
+        "model": _model_document(agent.model),
+        **({"alternates": alternates} if (alternates := list(map(_alternate_document, agent.alternates))) else {}),
         **({"loops": agent.loops.model_dump()} if agent.loops is not None else {}),
         "tools": [_tool_document(tool) for tool in agent.tools],
     }
+
+
+def _model_document(model: ModelSettings) -> dict[str, Any]:
+    names = ("provider", "model_id", "region", "host", "temperature", "top_p", "max_tokens")
+    return {name: getattr(model, name) for name in names}
+
+
+def _alternate_document(alternate: Alternate) -> dict[str, Any]:
+    return {"on": list(alternate.on), **_model_document(alternate.model)}
 
 
 def _tool_document(tool: PlannedTool) -> dict[str, Any]:

@@ -102,8 +102,8 @@ def line_for(event: Event) -> str | None:
             line = f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {how}{remark})"
             return f"{line}\n  {_reason(event)}" if event.reason else line
         case ModelRetried():
-            reason = _first_part(event.reason)
-            return f"  retry {step_of(event.key)}  {event.agent}, in {duration(event.wait_s)}: {reason}"
+            how = f"now {event.next_model}" if event.next_model else f"in {duration(event.wait_s)}"
+            return f"  retry {step_of(event.key)}  {event.agent}, {how}: {_first_part(event.reason)}"
         case RunWarning(message=message):
             return f"warning: {message}"
         case RunFinished(status="completed"):

@@ -147,7 +147,7 @@ def _getting(spec: WorkflowSpec) -> list[tuple[str, tuple[str, ...]]]:
 
 def _models_getting(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
     for name, agent in plan.agents.items():
-        yield f"the model of {name}", secrets_in([agent.model.host, agent.model.options])
+        yield f"the model of {name}", secrets_in([[model.host, model.options] for model in agent.models])
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -228,8 +228,19 @@ def _of_runtime(plan: Plan) -> Iterator[Use]:
     if runtime.host and runtime.provider != "replay":  # is empty where its variable is not set
         by = f"{OF_MODELS}{runtime.provider}, with their key"
         yield replace(_reached(runtime.host, by, ""), asks=False, exact="")
+    for model in dict.fromkeys(_others_with_hosts(plan)):
+        yield replace(_reached(model[1], f"{OF_MODELS}{model[0]}, with their key", ""), asks=False, exact="")
     if otel is not None and otel.endpoint not in (None, "console"):
         yield replace(_reached(str(otel.endpoint), "the traces", ""), asks=False, exact=str(otel.endpoint))
+
+
+def _others_with_hosts(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield provider and host of each listed model whose host is not that of `runtime`."""
+    runtime = plan.spec.runtime
+    for model in (model for agent in plan.agents.values() for model in agent.models):
+        is_known = (model.provider, model.host) == (runtime.provider, runtime.host)
+        if model.host and model.provider != "replay" and not is_known:
+            yield model.provider, model.host
 
 
 def _of_notes(plan: Plan) -> Iterator[Use]:

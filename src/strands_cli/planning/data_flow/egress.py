@@ -162,7 +162,7 @@ def find_writers(plan: Plan) -> tuple[tuple[str, bool], ...]:
 def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[OutgoingData]:
     agents: list[PlannedAgent] = [*plan.agents.values(), *agents_in(plan.called())]
     for agent in agents:
-        for settings in filter(None, (agent.model, agent.summarizer)):
+        for settings in agent.every_model:
             yield from _model(agent.id, settings, environ)
 
 

@@ -86,11 +86,11 @@ def unused_secret(secret: Secret, where: Where) -> Finding:
 
 def secret_takers(plan: ResolvedWorkflow) -> dict[str, tuple[str, ...]]:
     """Return the tools and models of a workflow that take each secret, without those of workflows among its tools."""
-    return takers_among(plan.spec, _tools_of(plan), {name: agent.model for name, agent in plan.agents.items()})
+    return takers_among(plan.spec, _tools_of(plan), {name: agent.models for name, agent in plan.agents.items()})
 
 
 def takers_among(
-    spec: WorkflowSpec, tools: Sequence[PlannedTool], models: Mapping[str, ModelSettings]
+    spec: WorkflowSpec, tools: Sequence[PlannedTool], models: Mapping[str, Sequence[ModelSettings]]
 ) -> dict[str, tuple[str, ...]]:
     """Return those of the tools, and of the agents' models, that take each secret.
 
@@ -113,12 +113,12 @@ def secret_name(secret: Secret) -> str:
     return secret.name or secret.key
 
 
-def _taken_by_models(spec: WorkflowSpec, models: Mapping[str, ModelSettings]) -> Iterator[tuple[str, str]]:
+def _taken_by_models(spec: WorkflowSpec, models: Mapping[str, Sequence[ModelSettings]]) -> Iterator[tuple[str, str]]:
     from strands_cli.provider_table import known_provider
     from strands_cli.providers import key_variables
 
     variables = {secret.key: secret_name(secret) for secret in spec.env.secrets if secret.source == "env"}
-    for name, model in models.items():
+    for name, model in ((name, model) for name, own in models.items() for model in own):
         yield from ((secret, f"the model of {name}") for secret in secrets_in([model.host, model.options]))
         if provider := known_provider(model.provider):
             for variable in key_variables(provider, model):

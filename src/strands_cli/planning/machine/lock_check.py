@@ -439,7 +439,8 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
 def _of_providers(plans: Iterable[ResolvedWorkflow]) -> set[str]:
     """Return the distributions of the model providers that workflows name; none is imported."""
     agents = [agent for plan in plans for agent in (*plan.agents.values(), *agents_in(plan.called()))]
-    providers = {agent.model.provider: provider_by_name(agent.model.provider) for agent in agents}
+    names = {model.provider for agent in agents for model in agent.models}
+    providers = {name: provider_by_name(name) for name in names}
     return {
         provider.distribution for provider in providers.values() if provider is not None and not provider.is_of_core
     }

@@ -98,10 +98,9 @@ def check_plan(hooks: Hooks, plan: ResolvedWorkflow, document: Document) -> list
     if not hooks.implementers(HOOK):
         return []
     agents = tuple(
-        PlannedAgentFacts(
-            agent.id, agent.model.provider, agent.model.model_id or "", tuple(tool.reference for tool in agent.tools)
-        )
+        PlannedAgentFacts(agent.id, model.provider, model.model_id or "", tuple(tool.reference for tool in agent.tools))
         for agent in plan.agents.values()
+        for model in agent.models
     )
     tools = tuple(dict.fromkeys(tool.reference for tool in plan.call_tools.values()))
     value = document.value if isinstance(document.value, dict) else {}

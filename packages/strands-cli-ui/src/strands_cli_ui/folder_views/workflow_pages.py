@@ -102,7 +102,7 @@ def _plan(preview: WorkflowPreview) -> str:
     agents = [
         (
             agent.id,
-            "/".join(filter(None, [agent.model.provider, agent.model.model_id])),
+            ", then ".join("/".join(filter(None, [model.provider, model.model_id])) for model in agent.models),
             ", ".join(tool.name for tool in agent.tools),
         )
         for agent in plan.agents.values()

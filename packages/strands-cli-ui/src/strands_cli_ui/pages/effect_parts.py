@@ -35,7 +35,7 @@ def _facts(whole: WholeEffect) -> str:
     values = {
         "status": badge(whole.status) + (" (in another run, which has paid for it)" if whole.reused else ""),
         "who": escape(whole.who),
-        "model": escape(whole.model or ""),
+        "model": escape(whole.model or "") + (f" in place of {escape(whole.instead_of)}" if whole.instead_of else ""),
         "decision": decision,
         "started": moment(whole.started_at),
         "took": duration(whole.seconds),

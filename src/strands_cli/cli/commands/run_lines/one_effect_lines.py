@@ -15,8 +15,32 @@ if TYPE_CHECKING:
     from strands_cli.run_views.whole_effect import AnsweredQuestion, WholeEffect
 
 # Facts with the same word in the text and in `WholeEffect`; absent ones are left out.
-_FACTS = ("model", "decision", "rule", "distribution", "engine", "layers", "waits_for", "loop", "error_code", "damage")
-_PLAIN = ("who", "attempt", "model", "reused", "decision", "rule", "distribution", "engine", "waits_for", "error")
+_FACTS = (
+    "model",
+    "instead_of",
+    "decision",
+    "rule",
+    "distribution",
+    "engine",
+    "layers",
+    "waits_for",
+    "loop",
+    "error_code",
+    "damage",
+)
+_PLAIN = (
+    "who",
+    "attempt",
+    "model",
+    "instead_of",
+    "reused",
+    "decision",
+    "rule",
+    "distribution",
+    "engine",
+    "waits_for",
+    "error",
+)
 _PLAIN_TOO = ("error_code", "loop", "damage", "request", "arguments", "arguments_cut", "called_with", "edited_by")
 
 

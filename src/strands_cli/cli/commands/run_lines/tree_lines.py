@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.terminal_text import columns_of, fitted, one_line, width_of, wrapped
+from strands_cli.events import INSTEAD_OF
 from strands_cli.texts.phrases import duration
 from strands_cli.texts.unicode_safety import printable
 
@@ -214,6 +215,8 @@ def _step(branch: Branch) -> Iterable[str]:
 
 def _model(branch: Branch) -> Iterable[str]:
     effect = _effect(branch)
+    if instead_of := effect.row.detail.get(INSTEAD_OF):
+        yield f"{effect.row.detail.get('model')} in place of {instead_of}"
     if effect.text:
         yield f"says: {effect.text}"
     if effect.calls:
