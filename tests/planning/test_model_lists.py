@@ -41,7 +41,9 @@ def text(runtime: str, agent: str = "") -> str:
 
 def plan(runtime: str, agent: str = "", **options: Any) -> Plan:
     settings = Settings(Path("runs"))
-    return app.plan("t.yaml", RunRequest(**options), text=text(runtime, agent), catalog=discover_catalog([]), settings=settings)
+    return app.plan(
+        "t.yaml", RunRequest(**options), text=text(runtime, agent), catalog=discover_catalog([]), settings=settings
+    )
 
 
 def listed(planned: Plan, agent: str = "a") -> list[str]:
