@@ -317,11 +317,13 @@ class BudgetExceeded(StrandsCliError):
         limit: The name of the limit, one of `runtime.budgets`, which a resumed run may raise.
         spent: The used amount, at least the limit.
         is_of_many: Whether many runs have it together, so that a single one of them is only interrupted.
+        free_at: When the next period of a limit over time begins; None for another limit.
     """
 
     limit: str | None = None
     spent: float = 0
     is_of_many: bool = False
+    free_at: float | None = None
 
     exit_code = ExitCode.BUDGET
 

@@ -18,6 +18,7 @@ from strands_cli.config import Settings
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.effect import Effect, EffectSpec
 from strands_cli.engine.effects.provider_limits import UNLIMITED
+from strands_cli.engine.effects.spending import Spending
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question, Row, RowKind
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, SystemClock
@@ -154,6 +155,7 @@ class RunContext:
         self.budget = Budget(budgets or Budgets(), self.clock)
         self.budgets = [self.budget]
         self.provider_limits = UNLIMITED
+        self.spending = Spending(self.clock)
         self.events: list[Event] = []
         self.questions: list[Question] = []
         self.problems: list[str] = []

@@ -232,6 +232,7 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
     clock = FakeClock()
     options = RunRequest(variables={"topic": "bees"}, model="m", allow=("file_*",), out_dir=Path("there"), force=True)
     facts = run_facts(plan, options, "r1", clock)
+    assert facts.pop("user")
     assert facts == {
         "id": "r1",
         "format_version": 2,
@@ -248,6 +249,7 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
             "model": "m",
             "host": None,
             "max_tokens": None,
+            "max_cost": None,
             "allow": ["file_*"],
             "yes": False,
             "deny": False,

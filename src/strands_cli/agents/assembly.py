@@ -22,7 +22,9 @@ from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.config import use_private_bytecode
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.provider_limits import UNLIMITED, ProviderLimits
+from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.store_port import RunStore
+from strands_cli.engine.stored_runs.ledger import Ledger
 from strands_cli.engine.stored_runs.opened_store import open_store
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks.manager import Hooks
@@ -122,6 +124,7 @@ class SharedRuns:
         self._models: dict[str, tuple[str, Model]] = {}
         self._recordings: dict[tuple[str, str], Recording] = {}
         self._stores: dict[StorePlace, RunStore] = {}
+        self._ledgers: dict[StorePlace, Ledger] = {}
         self._secrets: dict[int, tuple[Plan, PlanSecrets]] = {}
         self._of_others: dict[int, bool] = {}
 
@@ -200,6 +203,16 @@ class SharedRuns:
         if place not in self._stores:
             self._stores[place] = open_store(place)
         return self._stores[place]
+
+    def ledger(self, place: StorePlace) -> Ledger:
+        """Return what the runs of a store spend, for all runs of this loop.
+
+        Raises:
+            RunRecordError: The store cannot be opened.
+        """
+        if place not in self._ledgers:
+            self._ledgers[place] = Ledger(self.open_store(place), SystemClock())
+        return self._ledgers[place]
 
     async def close(self) -> list[str]:
         """Close the stores, and the models' connections; return the failures, one line each."""

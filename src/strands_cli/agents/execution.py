@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.assembly import SharedRuns, Workers, assemble, opened_runs
+from strands_cli.engine.effects.spending import RunExpenses, Spending
 from strands_cli.engine.journal.journal_rows import Human
 from strands_cli.engine.plan_execution import (
     RedactedHuman,
@@ -33,6 +34,7 @@ from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy.rule import Rule
+from strands_cli.policy.standing_budget import Payer
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.telemetry.unheard_spans import tracing_of
 from strands_cli.workflow.steps import CallStep
@@ -117,6 +119,7 @@ async def execute_plan(
             tracing,
             common.budget,
             common.provider_limits,
+            _spending(stack, plan, journal, common, is_continued=is_continued),
             journal.place.directory is None,
             request.fail_on_denied,
         )
@@ -160,6 +163,19 @@ def _start(
     store_permissions(journal, request)
     journal.redactor = redactor  # only now: the first facts have no secret, and must stay as planned
     return journal, is_continued
+
+
+def _spending(
+    stack: contextlib.AsyncExitStack, plan: Plan, journal: StoredJournal, shared: SharedRuns, *, is_continued: bool
+) -> Spending:
+    """Return what a run has spent; until its end, the ledger of its store has it from here where policy limits that."""
+    expenses = RunExpenses(journal.rows("model") if is_continued else ())
+    user, budgets = str(journal.get("user") or ""), plan.policy.budgets
+    ledger = shared.ledger(plan.store) if budgets else None
+    if ledger is not None:
+        ledger.begin(journal.run_id, Payer(plan.spec.name, "", user), expenses)
+        stack.callback(ledger.end, journal.run_id)
+    return Spending(SystemClock(), plan.spec.name, user, expenses, budgets, ledger)
 
 
 def _writer(plan: Plan, request: RunRequest, redactor: Redactor) -> WriteArtifacts:

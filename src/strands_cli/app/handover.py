@@ -147,6 +147,7 @@ def raise_limits(journal: StoredJournal, limits: Mapping[str, str]) -> None:
 _OF_THE_OTHER = frozenset({MISSING_API_KEY, MISSING_EXTRA, MISSING_SECRET, MISSING_MOUNT, NO_EXPORTER, UNKNOWN_PRICE})
 # The facts of such a run that come from its plan; its id, status and time are its own.
 OF_THE_PLAN = (
+    "user",
     *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
     *("plan_digest", "packaged", "places", "variables", "secret_variables", "secret_files", "hides_personal_data"),
     *("folder", "lock", "of_others", "plan_key", "format_version", "default_model", "aliases", BELONGS_TO),

@@ -437,7 +437,7 @@ class _Watch:
     def stopped(self, error: BaseException) -> RunEnd:
         """Return the end of a run that an error has ended, whatever it is."""
         if isinstance(error, BudgetExceeded) and error.is_of_many:
-            return self.interrupted()
+            return dataclasses.replace(self.interrupted(), exit_code=int(error.exit_code), error=error_document(error))
         if (event := self.finished) is None:
             return RunEnd.of_error(error)
         denials = event.denials if isinstance(error, CallDenied) else ()

@@ -274,7 +274,7 @@ def _store_start(run: Run) -> None:
 def _end_facts(run: Run, status: RunStatus, reason: str | None) -> dict[str, Any]:
     """Return the facts of the end of a run for the journal."""
     ended = {"ended_at": run.clock.now(), "worked_s": run.budget.seconds, "session_started_at": None}
-    return {"status": status, "reason": reason, **ended}
+    return {"status": status, "reason": reason, "spent": run.ports.spending.expenses.stored(), **ended}
 
 
 def _failed_in(run: Run) -> FailedCalls:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.provider_limits import UNLIMITED, ProviderLimits
+from strands_cli.engine.effects.spending import Spending
 from strands_cli.engine.journal.journal_rows import Clock, Human, Journal
 from strands_cli.errors import StrandsCliError, WaitingForPerson
 from strands_cli.events import RunStatus, Usage
@@ -159,6 +160,7 @@ class Ports:
     Attributes:
         budget: The limits of many runs together; None for a run of its own.
         provider_limits: How often the runs of this process may ask each provider.
+        spending: What the run spends, and the limits over time on that.
         fail_on_denied: Whether any denied call fails the run.
         keeps_texts: Whether the journal keeps the texts of artifacts: who reads it may be on another machine.
     """
@@ -171,5 +173,6 @@ class Ports:
     tracing: Tracing = UNTRACED
     budget: Budget | None = None
     provider_limits: ProviderLimits = UNLIMITED
+    spending: Spending = field(default_factory=lambda: Spending(SystemClock()))
     keeps_texts: bool = False
     fail_on_denied: bool = False

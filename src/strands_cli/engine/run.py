@@ -63,6 +63,7 @@ class Run:
         of_many = ports.budget if within is None else None  # a workflow inside counts by the step that calls it
         self.budgets: Sequence[Budget] = (self.budget,) if of_many is None else (self.budget, of_many)
         self.provider_limits = ports.provider_limits
+        self.spending = ports.spending
         self._agent_budgets = _agent_budgets(plan, ports, prefix)
         self._limits: dict[str | None, StepLimits] = {}
         self.step_inputs = StepInputs(plan, ports, self.warn)

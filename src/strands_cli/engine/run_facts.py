@@ -21,6 +21,7 @@ from strands_cli.planning.plan_values import Plan, all_workflows_in, with_parts
 from strands_cli.planning.planned_tool import ObjectTool
 from strands_cli.planning.row_planner import UNKNOWN_INPUT
 from strands_cli.planning.run_request import RunRequest
+from strands_cli.system.atomic_file import user_name
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import joined
 from strands_cli.workflow.loader import version_number
@@ -48,6 +49,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         "format_version": version_number(plan.spec.version),
         "files": dict(plan.files),
         "directory": str(Path.cwd()),
+        "user": user_name(),
         "inputs": dict(plan.inputs),
         "options": request.to_stored(),
         "models": models_of(plan),

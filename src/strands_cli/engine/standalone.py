@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.effect import Effect, EffectSpec
 from strands_cli.engine.effects.provider_limits import UNLIMITED
+from strands_cli.engine.effects.spending import Spending
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Clock, Human, Journal, Question, Row, RowKind
 from strands_cli.engine.plan_execution import execute
@@ -101,6 +102,7 @@ class StandaloneRun:
         self.journal = MemoryJournal()
         self.budgets: Sequence[Budget] = (Budget(Budgets(), self.clock),)
         self.provider_limits = UNLIMITED
+        self.spending = Spending(self.clock)
         self.grants: set[str] = set()
 
     def scope(self) -> StepScope:

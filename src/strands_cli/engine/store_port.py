@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +21,8 @@ class StoredRun:
 
     Attributes:
         record: Where its journal is, for a person: a directory, or an address without a password.
+        user: Who started it, as the machine names users; empty where that is not known.
+        spent: What it had spent when it last ended, as its fact of this name has it; None where its rows tell.
     """
 
     id: str
@@ -33,6 +35,8 @@ class StoredRun:
     ended_at: float | None = None
     reason: str | None = None
     worked_s: float | None = None
+    user: str = ""
+    spent: Sequence[Sequence[object]] | None = None
 
     @property
     def command(self) -> str | None:
@@ -93,6 +97,12 @@ class RunStore(Protocol):
 
     def runs(self) -> tuple[list[StoredRun], list[str]]:
         """Return all runs, the newest first, and the problems of journals that cannot be read."""
+
+    def runs_since(self, moment: float) -> list[StoredRun]:
+        """Return the runs that have not ended, or did so after a moment, the newest first, with what they spent.
+
+        One without this method lists all runs: call `stored_runs.many_journals.runs_since`.
+        """
 
     def with_status(self, *statuses: RunStatus) -> list[str]:
         """Return the ids of the runs whose journals say one of these, whether a process holds them or not."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import ArtifactError, Code, Finding, NotEquipped, suggest
+from strands_cli.errors import ArtifactError, Code, Finding, NotEquipped, Where, suggest
 from strands_cli.outputs.artifacts import ARTIFACT_EXISTS, ArtifactPlaces, obstacle, place_artifact
 from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
 from strands_cli.planning.machine.lock_check import python_path_of
@@ -15,6 +16,7 @@ from strands_cli.planning.plan_values import PlannedAgent, PlannedTool, agents_i
 from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.planning.prices import VARIABLE, PriceTable, read_prices
 from strands_cli.planning.run_request import RunRequest
+from strands_cli.system.atomic_file import user_name
 from strands_cli.system.protected_names import secret_in
 from strands_cli.workflow.model import WorkflowSpec, template_sites
 from strands_cli.workflow.patterns.pattern_models import hiding_names, reserved_names
@@ -23,6 +25,7 @@ from strands_cli.yaml_files.document import Document, escape
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan_values import Plan
+    from strands_cli.planning.resolve.resolve_context import Surroundings
 
 
 # The workspace of a run: the files that its file tools may touch, and its own Python, which they may not.
@@ -186,34 +189,43 @@ def check_limits(
     prices: PriceTable,
     document: Document,
     called: Iterable[PlannedTool] = (),
+    around: Surroundings | None = None,
 ) -> Iterator[Finding]:
     """Yield a finding for each model without a known price that a limit on money needs.
 
     Args:
         called: Its tools: the usage of agents and workflows among them counts too.
+        around: Has the limits over time of policy, which are not checked for a workflow that is a tool.
     """
+    used = [*agents.values(), *agents_in(called)]
     if spec.runtime.budgets.max_cost_usd is not None:
-        used = [*agents.values(), *agents_in(called)]
-        yield from _unpriced("/runtime/budgets/max_cost_usd", used, prices, document)
+        yield from _unpriced("max_cost_usd", document.where("/runtime/budgets/max_cost_usd"), used, prices)
+    for budget in around.policy.budgets if around is not None and not around.is_tool else ():
+        if budget.name == "max_cost_usd":
+            where, counts = Where(*budget.place), partial(budget.counts_model, spec.name, user_name())
+            yield from _unpriced(f"max_cost_usd of a {budget.period}", where, used, prices, counts)
     for agent in agents.values():
         for part, limits, name in (("budgets", agent.budgets, "max_cost_usd"), ("limits", agent.limits, "cost_usd")):
             if getattr(limits, name, None) is not None:
-                used = [agent, *agents_in(agent.tools)]
-                yield from _unpriced(f"/agents/{escape(agent.id)}/{part}/{name}", used, prices, document)
+                where = document.where(f"/agents/{escape(agent.id)}/{part}/{name}")
+                yield from _unpriced(name, where, [agent, *agents_in(agent.tools)], prices)
 
 
 def _unpriced(
-    pointer: str, agents: Iterable[PlannedAgent], prices: PriceTable, document: Document
+    limit: str,
+    where: Where,
+    agents: Iterable[PlannedAgent],
+    prices: PriceTable,
+    counts: Callable[[str], bool] = lambda model: True,
 ) -> Iterator[Finding]:
-    limit = pointer.rpartition("/")[2]
     models = [model for agent in agents for model in agent.every_model]
     for provider, model_id in dict.fromkeys((model.provider, model.model_id) for model in models):
-        if prices.price(provider, model_id) is None:
-            name = f"{provider}/{model_id}" if model_id else provider
+        name = f"{provider}/{model_id}" if model_id else provider
+        if prices.price(provider, model_id) is None and counts(name):
             message = f"{limit} cannot be kept: the price of {name} is not in {prices.file}"
             entry = f'{{"models": {{"{name}": {{"input": USD, "output": USD}}}}}}'
             fix = f"write {entry} (for a million tokens) to a file and set {VARIABLE} to it, or limit tokens"
-            yield Finding(UNKNOWN_PRICE, message, document.where(pointer), fix)
+            yield Finding(UNKNOWN_PRICE, message, where, fix)
 
 
 def names_in_templates(spec: WorkflowSpec) -> dict[str, str]:

@@ -220,7 +220,7 @@ def resolve_workflow(
     steps = planned_steps(spec, inputs, agents, overrides, of_steps, as_written=request.as_written)
     rest = _digested(spec, agents, called)
     prices, of_prices = prices_of(environ)
-    unpriced = of_prices or list(check_limits(spec, agents, prices, document, called))
+    unpriced = of_prices or list(check_limits(spec, agents, prices, document, called, around))
     with_secrets, unnamed = with_unnamed_secrets(spec, called, document)
     workflow = ResolvedWorkflow(
         spec=with_secrets,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding
 from strands_cli.policy.rule import LEVELS, Effect, Level, Request, Rule
 from strands_cli.policy.tool_claims import names_custom, normalised
 from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from strands_cli.policy.standing_budget import StandingBudget
 
 # `PermissionQuestion`: an undecided call, as the program that decides it sees it.
 
@@ -82,7 +85,8 @@ class SwitchedOn:
 class Policy:
     """The rules of all files, the hook plugins they enable, and whether a lock is required.
 
-    `files` are the paths of these files with their levels; `findings` are warnings about them.
+    `files` are the paths of these files with their levels; `findings` are warnings about them; `budgets` are limits
+    over time, all of which hold.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -90,6 +94,7 @@ class Policy:
     locked: SwitchedOn | None = None
     files: tuple[tuple[Level, str], ...] = ()
     findings: tuple[Finding, ...] = ()
+    budgets: tuple[StandingBudget, ...] = ()
 
     def lock_required_by(self, *, is_asked: bool) -> str | None:
         """Return the place that requires a lock: the option (`is_asked`) or a policy file; None if nothing does."""
@@ -108,6 +113,7 @@ def joined(*policies: Policy) -> Policy:
         locked=next((policy.locked for policy in policies if policy.locked), None),
         files=tuple(file for policy in policies for file in policy.files),
         findings=tuple(finding for policy in policies for finding in policy.findings),
+        budgets=tuple(budget for policy in policies for budget in policy.budgets),
     )
 
 

@@ -42,6 +42,18 @@ def own_users() -> tuple[int, ...]:
     return () if sys.platform == "win32" else (0, os.geteuid())
 
 
+def user_name() -> str:
+    """Return the name of the user of this process, as the system has it and not a variable; a number without one."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except ImportError:  # Windows
+        return os.environ.get("USERNAME", "")
+    except KeyError:  # in a container
+        return str(os.geteuid())
+
+
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.partial")
 # Far longer than a write takes.

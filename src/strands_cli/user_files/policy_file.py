@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, did_you_mean, suggest
 from strands_cli.policy.decision import Policy, SwitchedOn
@@ -18,6 +18,9 @@ from strands_cli.texts.phrases import shown
 from strands_cli.user_files.user_config import UserFileReader, open_user_file, with_code
 from strands_cli.versions import is_specifier
 from strands_cli.yaml_files.document import Document
+
+if TYPE_CHECKING:
+    from strands_cli.policy.standing_budget import StandingBudget
 
 BAD_POLICY = Code(
     "bad-policy",
@@ -32,7 +35,7 @@ UNSAFE_POLICY_FILE = Code(
     21,
 )
 
-KEYS = ("version", "rules", "hooks", "locked")
+KEYS = ("version", "rules", "hooks", "locked", "budgets")
 HOOK_KEYS = ("name", "may", "required")
 RULE_KEYS = (
     *EFFECTS,
@@ -55,6 +58,7 @@ _TOOLS = re.compile(r"[A-Za-z0-9_.:/*?\[\]!-]+")
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9._*?\[\]!-]+")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SEE = "see: strands explain policy-files"
+_BUDGET = "`{per: day, max_cost_usd: 5}`"
 
 
 def read_policy(path: Path, level: Level) -> Policy:
@@ -114,6 +118,7 @@ class _Reader(UserFileReader):
             hooks=tuple(self._hooks(value.get("hooks", []))),
             locked=self._locked(value.get("locked", False)),
             files=((self._level, self._document.file),),
+            budgets=tuple(self._budgets(value["budgets"])) if "budgets" in value else (),
         )
 
     def _locked(self, value: Any) -> SwitchedOn | None:
@@ -141,6 +146,37 @@ class _Reader(UserFileReader):
                 yield SwitchedOn(name, self._level, self._origin(entry_pointer), may == "allow", required is not False)
             else:
                 self.report(entry_pointer, f"{item!r} is not the name of a distribution, or a mapping with `name`")
+
+    def _budgets(self, value: Any) -> Iterator[StandingBudget]:
+        from strands_cli.policy.standing_budget import LIMITS, PERIODS, SCOPES, StandingBudget
+
+        if not isinstance(value, list):
+            self.report("/budgets", f"`budgets` is a list of limits over time, such as {_BUDGET}")
+            return
+        for index, budget in enumerate(value):
+            pointer = f"/budgets/{index}"
+            if not isinstance(budget, dict):
+                self.report(pointer, f"a budget is a mapping such as {_BUDGET}")
+                continue
+            self.check_keys(pointer, budget, ("per", *SCOPES, *LIMITS), "a budget")
+            words = self._words(f"{pointer}/per", budget.get("per"), (*PERIODS, *SCOPES), is_there=True)
+            periods = [word for word in words if word in PERIODS]
+            if words and len(periods) != 1:
+                self.report(f"{pointer}/per", f"`per` names one of {', '.join(PERIODS)}", f"write {_BUDGET}")
+            scopes = [scope for scope in SCOPES if scope in budget]
+            only = tuple((scope, glob) for scope in scopes for glob in self._globs(f"{pointer}/{scope}", budget[scope]))
+            if len(only) > len(scopes):
+                self.report(pointer, "a scope of a budget has one glob", "write a budget for each")
+            limits = [name for name in LIMITS if name in budget]
+            if not limits:
+                self.report(pointer, "the budget limits nothing", f"it has one of: {', '.join(LIMITS)}")
+            for name in limits:
+                limit, at = budget[name], f"{pointer}/{name}"
+                if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < float("inf"):
+                    self.report(at, f"`{name}` is a number above 0, not {shown(limit)}", f"write {_BUDGET}")
+                elif len(periods) == 1:
+                    each = tuple(word for word in words if word in SCOPES)
+                    yield StandingBudget(periods[0], name, limit, each, only, self._level, self._origin(at))
 
     def _rules(self, value: Any) -> Iterator[Rule]:
         if not isinstance(value, list):

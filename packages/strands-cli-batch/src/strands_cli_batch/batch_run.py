@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from strands_cli.api import StrandsCliError
+from strands_cli.api import ExitCode, StrandsCliError
 from strands_cli_batch.batch_tally import BatchTally
 from strands_cli_batch.result_lines import ResultLines
 
@@ -165,6 +165,8 @@ class BatchRun:
 
     def _take(self, before: BatchRow, row: BatchRow, outcome: RunEnd, times: int) -> None:
         self.tally.spent = self.tally.spent.plus(before.outcome, -1).plus(outcome)
+        if outcome.status == "interrupted" and outcome.exit_code == ExitCode.BUDGET and self.stopped is None:
+            self.stopped, self.exceeded = "budget", _limit_of_policy(outcome)
         ended = self.batch.end(row, outcome)
         if ended.outcome is None or not ended.is_settled:
             return
@@ -181,3 +183,11 @@ class BatchRun:
         if self.stopped is None and self.budget is not None and (error := self.budget.exceeded()) is not None:
             self.stopped, self.exceeded = "budget", error
         return self.stopped is not None
+
+
+def _limit_of_policy(outcome: RunEnd) -> StrandsCliError:
+    """Return why no row may begin: a limit that all runs have together, which one of them has reached."""
+    message, fix = str((outcome.error or {}).get("message", "")), "continue the batch then, or with a larger limit"
+    error = StrandsCliError(message, fix=fix)
+    error.exit_code = ExitCode.BUDGET
+    return error

@@ -74,6 +74,20 @@ class StoreContract:
             expect({(run.status, run.pattern) for run in runs} == {("queued", "batch")}, "a status was replaced")
             expect(problems == [], f"there are problems: {problems}")
 
+    def test_runs_since_a_moment_have_what_they_spent(self, tmp_path: Path) -> None:
+        """Runs that ended before it are left out, and others are not; `spent` and `user` are facts."""
+        spent = [["2026-11-21", "openai/gpt-5", 1, 20, 0.5, 0]]
+        with self._store(tmp_path) as store:
+            for run_id, ended_at in (("a", 1_700_000_000.0), ("b", 1_700_000_200.0), ("c", None)):
+                with contextlib.closing(create(store, run_id, started_at=5.0)) as journal:
+                    journal.put(status="failed", ended_at=ended_at, user="ann", spent=spent)
+            if (since := getattr(store, "runs_since", None)) is None:
+                raise SkipTest("a store without it lists all runs")
+            runs = since(1_700_000_100.0)
+            expect([run.id for run in runs] == ["c", "b"], f"they are {[run.id for run in runs]}")
+            expect({run.user for run in runs} == {"ann"}, f"the users are {[run.user for run in runs]}")
+            expect([run.spent for run in runs] == [spent, spent], f"they spent {[run.spent for run in runs]}")
+
     def test_a_run_is_found_by_its_id_the_start_of_it_and_last(self, tmp_path: Path) -> None:
         """A name that none or several runs have is an error."""
         with self._store(tmp_path) as store:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import json
 import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -22,18 +25,25 @@ LOOK_S, MOST_LOOK_S, ASK_S = 0.05, 0.5, 1.0
 # How many ids are compared with a name that no run has.
 _MOST_NAMES = 5000
 _LAST = "last"
-_LISTED = f"""
-SELECT r.id, r.workflow, r.pattern, r.file, r.status, r.started_at, r.ended_at, r.reason,
+_COLUMNS = """
+    r.id, r.workflow, r.pattern, r.file, r.status, r.started_at, r.ended_at, r.reason,
     coalesce(r.worked_s, 0) + CASE WHEN r.session_started_at IS NULL THEN 0
         ELSE greatest(0, coalesce(r.latest_at, 0) - r.session_started_at) END,
     l.lock IS NOT NULL
+"""
+_FACT = "(SELECT f.value FROM {schema}.facts f WHERE f.run = r.number AND f.name = '%s')"
+_TABLES = f"""
 FROM {{schema}}.runs r LEFT JOIN ({HELD_LOCKS}) AS l ON l.lock = r.lock AND r.status = 'running'
-"""  # noqa: S608 - constant text, as below
+"""
+_LISTED = f"SELECT {_COLUMNS} {_TABLES}"
+_SINCE = f"""
+SELECT {_COLUMNS}, {_FACT % "user"}, {_FACT % "spent"} {_TABLES} WHERE r.ended_at IS NULL OR r.ended_at >= %s
+"""
 _NEWEST_FIRST = " ORDER BY r.started_at DESC NULLS LAST, r.id DESC"
 # Without the rows of batches, also runs: no name means one of many.
 _NEWEST_IDS = f"""
 SELECT r.id FROM {{schema}}.runs r WHERE r.id !~ '-[0-9a-f]{{8}}[.][0-9a-f]{{16}}$'{_NEWEST_FIRST} LIMIT %s
-"""  # noqa: S608
+"""  # noqa: S608 - constant text, as below
 _DELETE = """
 WITH free AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(%s) AS is_free)
 DELETE FROM {schema}.runs r USING free WHERE r.id = %s AND free.is_free RETURNING 1
@@ -98,6 +108,16 @@ class PostgresStore:
             except RunRecordError as error:
                 problems.append(error.message)
         return runs, problems
+
+    def runs_since(self, moment: float) -> list[StoredRun]:
+        """Return the runs that have not ended, or did so after a moment, the newest first, with what they spent."""
+        runs = []
+        for *columns, user, spent in self._query(_SINCE + _NEWEST_FIRST, moment):
+            with contextlib.suppress(RunRecordError, ValueError):  # one without the facts of a run spends nothing
+                read = self._run_of(columns)
+                facts = {"user": json.loads(user or '""'), "spent": json.loads(spent or "null")}
+                runs.append(dataclasses.replace(read, **facts))
+        return runs
 
     def with_status(self, *statuses: str) -> list[str]:
         """Return the ids of the runs whose journals say one of these."""

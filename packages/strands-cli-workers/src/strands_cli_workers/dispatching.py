@@ -22,6 +22,8 @@ UNKNOWN = "unknown"
 # How long a run that was given back waits, at first and at most. The same worker may get it again and give it back at
 # little cost, so that it soon meets another one; only after some times it waits twice as long each time.
 FIRST_DELAY_S, MOST_DELAY_S, QUICK_RETURNS = 1.0, 60.0, 8
+# How long a run waits at most whose limit over time is spent: it may be raised meanwhile.
+MOST_SPENT_DELAY_S = 600.0
 # How long a worker does not plan a run again that it has refused.
 REFUSED_S = 300.0
 MOST_REFUSED = 10_000
@@ -195,6 +197,9 @@ class Dispatcher:
         if isinstance(end, asyncio.CancelledError) and self._is_stopping:
             self._work.report(WorkerEvent("returned", f"stopped {run_id}, which waits for another worker", run_id))
             return again(ticket, 0.0)
+        if status == "interrupted" and (free_at := getattr(end, "free_at", None)) is not None:
+            self._work.report(WorkerEvent("returned", f"{run_id} waits{_because(reason)}", run_id))
+            return again(ticket, max(FIRST_DELAY_S, min(free_at - time.time(), MOST_SPENT_DELAY_S)))
         seconds = round(time.monotonic() - began, 3)
         loss = end.message if isinstance(end, HoldLost) and not end.is_asked else ""
         if loss or status == UNKNOWN:

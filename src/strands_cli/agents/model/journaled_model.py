@@ -366,7 +366,7 @@ class JournaledModel(Model):
         started = 0.0
         while True:
             turn = scope.run.provider_limits.turn(asked.settings.provider)
-            async with scope.reserved_cost(self._most_cost(sent.request, asked)), turn as waited:
+            async with scope.reserved_call(asked.label, self._most_cost(sent.request, asked)), turn as waited:
                 started = await self._begin(effect, waited, started, asked, is_first=not failures)
                 try:
                     events, usage = await self._attempt(effect, asked, sent, is_last=retries.is_last)
@@ -416,7 +416,7 @@ class JournaledModel(Model):
             if not usage.is_unknown:  # of a stream that was cut off after its server had reported tokens, too
                 self._spend(effect, usage, asked)
             raise
-        self._scope.count_model_call(usage, self._cost_of(usage, asked))
+        self._scope.count_model_call(usage, self._cost_of(usage, asked), asked.label)
         return events, usage
 
     def _may_follow(self, fault: AnswerFault) -> bool:
@@ -431,7 +431,7 @@ class JournaledModel(Model):
     def _spend(self, effect: Effect, usage: Usage, asked: Candidate) -> None:
         """Count an attempt that was answered and paid for, and whose answer is not used."""
         cost = self._cost_of(usage, asked)
-        self._scope.count_model_call(usage, cost, asks_again=True)
+        self._scope.count_model_call(usage, cost, asked.label, asks_again=True)
         effect.spend(usage, cost)
 
     async def _begin(self, effect: Effect, waited: float, started: float, asked: Candidate, *, is_first: bool) -> float:

@@ -11,6 +11,7 @@ from strands_cli.events import Event
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.engine.effects.provider_limits import ProviderLimits
+    from strands_cli.engine.effects.spending import Spending
     from strands_cli.engine.journal.journal_rows import Answer, Clock, Human, Row, RowKind
 
 
@@ -21,6 +22,7 @@ class RunContext(Protocol):
     human: Human
     budgets: Sequence[Budget]
     provider_limits: ProviderLimits
+    spending: Spending
 
     def emit(self, event: Event) -> None:
         """Send an event to the listeners."""

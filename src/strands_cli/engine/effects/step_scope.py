@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -224,36 +224,39 @@ class StepScope:
     def limits_money(self) -> bool:
         """Whether there is a limit on the money of this step, of its run, or of an outer step."""
         limits = (self.limits.limits.cost_usd, *(budget.limits.max_cost_usd for budget in self._budgets))
-        is_limited = any(limit is not None for limit in limits)
+        is_limited = any(limit is not None for limit in limits) or self._run.spending.limits_money
         return is_limited or (self.outer is not None and self.outer.limits_money)
 
     @contextlib.asynccontextmanager
-    async def reserved_cost(self, most: float) -> AsyncIterator[None]:
-        """Reserve, while the context is open, the most that a model call may cost.
+    async def reserved_call(self, model: str, most: float) -> AsyncGenerator[None, None]:
+        """Reserve one call of a model (`provider/model_id`) while the context is open, and the most that it may cost.
 
         Raises:
-            BudgetExceeded: It could pass a limit of this step, of its run, or of an outer step, which then stops.
+            BudgetExceeded: It could pass a limit of this step, of its run, of an outer step, or of policy.
         """
-        reserved: list[Budget] = []
-        level: StepScope | None = self if most else None
-        try:
-            while level is not None:
-                try:
+        level = self
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                budgets: list[Budget] = []
+                for level in self._levels:
                     level.limits.require_cost(most, level.key, level.who, level._state.tally)
                     for budget in level._own_budgets:
-                        if not any(budget is other for other in reserved):
+                        if most and not any(budget is other for other in budgets):
+                            budgets.append(budget)
                             await budget.reserve_cost(most)
-                            reserved.append(budget)
-                except BudgetExceeded as error:
-                    if level is not self:
-                        level._state.exceeded = error
-                        level.stop(error)
-                    raise
-                level = level.outer
+                            stack.callback(budget.release_cost, most)
+                await stack.enter_async_context(self._run.spending.reserved(model, most))
+            except BudgetExceeded as error:
+                if level is not self:  # what has called this ends too
+                    level._state.exceeded = error
+                    level.stop(error)
+                raise
             yield
-        finally:
-            for budget in reserved:
-                budget.release_cost(most)
+
+    @property
+    def _levels(self) -> list[StepScope]:
+        """This scope and those around it."""
+        return [self, *(self.outer._levels if self.outer is not None else [])]
 
     def require_still(self) -> None:
         """Check the budgets again for a model call after its turn came: others may have spent meanwhile.
@@ -380,9 +383,10 @@ class StepScope:
         for budget in self._budgets:
             budget.release_call(kind)
 
-    def count_model_call(self, usage: Usage, cost: float | None, *, asks_again: bool = False) -> None:
-        """Count a model call that was made, not one that the journal answered; `asks_again` keeps its reservation."""
+    def count_model_call(self, usage: Usage, cost: float | None, model: str = "", *, asks_again: bool = False) -> None:
+        """Count a call of a model that was made, not one that the journal answered; `asks_again` keeps its place."""
         self._state.usage += usage
+        self._run.spending.count(model, usage, cost)
         for tally in self._tallies:
             tally.count_model_call(usage, cost)
         for budget in self._budgets:

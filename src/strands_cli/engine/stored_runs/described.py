@@ -83,6 +83,8 @@ def run_of(journal: StoredJournal) -> StoredRun:
             ended_at=None if ended_at is None else _time(ended_at),
             reason=None if reason is None else str(reason),
             worked_s=worked_before(journal),
+            user=str(journal.get("user") or ""),
+            spent=spent if isinstance(spent := journal.get("spent"), list) else None,
         )
     except (TypeError, ValueError) as error:
         raise damaged_facts(journal, error) from error

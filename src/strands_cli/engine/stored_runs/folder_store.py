@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import platform
 import shutil
@@ -94,7 +95,7 @@ class FolderChanges:
 
 
 # The name begins with a point, as that of a run never does; another version of the format is another file.
-INDEX = ".index-1.sqlite"
+INDEX, _EARLIER_INDEX = ".index-2.sqlite", ".index-1.sqlite"
 ENDED = frozenset({"completed", "failed", "cancelled"})
 # With fewer runs an index saves less than it costs.
 LEAST = 50
@@ -105,14 +106,14 @@ _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _TABLE = """
 CREATE TABLE IF NOT EXISTS runs (
     name TEXT PRIMARY KEY, journal TEXT, workflow TEXT, pattern TEXT, file TEXT, status TEXT, started_at REAL,
-    ended_at REAL, reason TEXT, worked_s REAL
+    ended_at REAL, reason TEXT, worked_s REAL, user TEXT, spent TEXT
 ) WITHOUT ROWID
 """
 _READ = """
-SELECT name, journal, workflow, pattern, file, status, started_at, ended_at, reason, worked_s FROM runs
+SELECT name, journal, workflow, pattern, file, status, started_at, ended_at, reason, worked_s, user, spent FROM runs
 WHERE typeof(started_at) = 'real'
 """
-_WRITE = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_WRITE = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 # A file held by another process, an unwritable directory and a damaged file are all the same here.
 _UNUSABLE = (sqlite3.Error, OSError, ValueError)
 
@@ -144,7 +145,9 @@ class RunIndex:
         indexed = self._indexed.get(name)
         now = _journal_at(f"{self._runs_dir}/{name}")
         if indexed is not None and now == indexed[1] and indexed[5] in ENDED:
-            return StoredRun(name, str(self._runs_dir / name), *indexed[2:])
+            with contextlib.suppress(ValueError, TypeError):
+                values = (*indexed[2:-1], json.loads(indexed[-1] or "null"))
+                return StoredRun(name, str(self._runs_dir / name), *values)
         if now is not None:
             self._journals_before[name] = now
         return None
@@ -154,13 +157,15 @@ class RunIndex:
         before = self._journals_before.get(run.id)
         if run.status in ENDED and before is not None and before == self._settled(run.record):
             values = (run.workflow, run.pattern, run.file, run.status, run.started_at)
-            self._read.append((run.id, before, *values, run.ended_at, run.reason, run.worked_s))
+            spent = None if run.spent is None else json.dumps(run.spent)
+            self._read.append((run.id, before, *values, run.ended_at, run.reason, run.worked_s, run.user, spent))
 
     def save(self) -> None:
         """Write new entries, and forget deleted runs; an index that cannot be written stays as it is."""
         if len(self._read) < (1 if self._indexed else LEAST) and not self._gone:
             return
         with contextlib.suppress(*_UNUSABLE):
+            (self._runs_dir / _EARLIER_INDEX).unlink(missing_ok=True)
             if self._is_damaged:
                 (self._runs_dir / INDEX).unlink()
             with _opened(self._runs_dir, "rwc") as connection, connection:
@@ -258,6 +263,10 @@ class FolderStore:
         index.save()
         # Ids have a resolution of one second only.
         return sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True), problems
+
+    def runs_since(self, moment: float) -> list[StoredRun]:
+        """Return the runs that have not ended, or did so after a moment, the newest first."""
+        return [run for run in self.runs()[0] if run.ended_at is None or run.ended_at >= moment]
 
     def with_status(self, *statuses: RunStatus) -> list[str]:
         """Return the ids of the runs with one of these; one that nothing works on is `interrupted`."""
