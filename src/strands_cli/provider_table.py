@@ -44,6 +44,8 @@ class Provider:
         aws: Whether AWS credentials are used instead of a key.
         temperature_max: Upper bound that the service enforces, if it is below the usual 2.
         adds_v1: Whether the client itself appends `/v1` (Ollama's `/api`) to the host.
+        reads: The types of attachments that its models may read, such as `png` and `pdf`; None where that is unknown.
+            Documents that are texts can be sent as text to every model.
         distribution: Its distribution; the program fills it in.
     """
 
@@ -70,6 +72,7 @@ class Provider:
     aws: bool = False
     temperature_max: float | None = None
     adds_v1: bool = False
+    reads: frozenset[str] | None = None
     distribution: str = _CORE
 
     @property
@@ -93,6 +96,7 @@ _PARAMS: dict[str, Place] = {"model_id": ("model_id",), **{name: ("params", name
 _BASE_URL: dict[str, Place] = {"host": ("client_args", "base_url")}
 _NO_RETRIES: Mapping[Place, Any] = {("client_args", "max_retries"): 0}
 _BOTO_NO_RETRIES: Mapping[Place, Any] = {("boto_client_config", "retries"): {"total_max_attempts": 1}}
+_IMAGES = _words("png jpeg gif webp")
 _CACHE = _words("strategy ttl system_prompt_ttl cache_key tools_ttl")
 _MANTLE = _words("endpoint region")
 OPENAI = Provider(
@@ -111,6 +115,7 @@ OPENAI = Provider(
     host_variable="OPENAI_BASE_URL",
     presets=_NO_RETRIES,
     client_class="openai:AsyncOpenAI",
+    reads=_IMAGES | {"pdf"},
 )
 
 BEDROCK = Provider(
@@ -135,6 +140,7 @@ BEDROCK = Provider(
     # The class uses this default only if it creates the client configuration itself.
     presets={**_BOTO_NO_RETRIES, ("boto_client_config", "read_timeout"): 120},
     aws=True,
+    reads=_IMAGES | _words("pdf csv doc docx xls xlsx html txt md"),
 )
 OPENAI_RESPONSES = replace(
     OPENAI,
@@ -144,6 +150,7 @@ OPENAI_RESPONSES = replace(
     least_major=("openai", 2),
     places=_PARAMS | _BASE_URL | {"max_tokens": ("params", "max_output_tokens")},
     options=(OPENAI.options - {"stream"}) | {"stateful", "use_native_token_count"},
+    reads=_IMAGES | _words("pdf doc docx xls xlsx"),
 )
 ANTHROPIC = Provider(
     "anthropic",
@@ -166,6 +173,7 @@ ANTHROPIC = Provider(
     client_class="anthropic:AsyncAnthropic",
     temperature_max=1.0,
     adds_v1=True,
+    reads=_IMAGES | _words("pdf csv html txt md"),
 )
 GEMINI = Provider(
     "gemini",
@@ -183,6 +191,7 @@ GEMINI = Provider(
     default_host="https://generativelanguage.googleapis.com",
     host_variable="GOOGLE_GEMINI_BASE_URL",
     client_class="google.genai:Client",
+    reads=_words("png jpeg webp pdf csv html txt md"),
 )
 OLLAMA = Provider(
     "ollama",
@@ -198,6 +207,7 @@ OLLAMA = Provider(
     default_host="http://127.0.0.1:11434",
     host_variable="OLLAMA_HOST",
     adds_v1=True,
+    reads=_IMAGES,
 )
 LLAMACPP = Provider(
     "llamacpp",
@@ -221,6 +231,7 @@ LLAMACPP = Provider(
     # The class waits 30 s for the first token, but a long prompt takes longer on a small machine.
     presets={("timeout",): (10.0, 600.0)},
     adds_v1=True,
+    reads=_IMAGES,
 )
 MISTRAL = Provider(
     "mistral",
@@ -238,6 +249,7 @@ MISTRAL = Provider(
     client_class="mistralai.client:Mistral",
     temperature_max=1.0,
     adds_v1=True,
+    reads=_IMAGES,
 )
 LITELLM = Provider(
     "litellm",
@@ -267,6 +279,7 @@ WRITER = Provider(
     presets=_NO_RETRIES,
     client_class="writerai:AsyncClient",
     adds_v1=True,
+    reads=frozenset(),
 )
 SAGEMAKER = Provider(
     "sagemaker",

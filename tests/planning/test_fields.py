@@ -134,6 +134,8 @@ ACTS = {
     "pattern.config.steps.agent",
     "pattern.config.steps.input",
     "pattern.config.steps.vars",
+    "pattern.config.steps.attachments.path",
+    "pattern.config.steps.attachments.type",
     "pattern.config.steps.tool_overrides.tool",
     "pattern.config.steps.tool_overrides.config",
     "pattern.config.steps.tool_overrides.as_",

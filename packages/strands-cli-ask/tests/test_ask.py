@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 import yaml
 
@@ -9,6 +11,8 @@ from tests.cli.strands import Folder
 from tests.fakes.model_server import ModelServer, Turn
 from tests.warm import STRANDS
 from tests.wordings import Wording
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(60)
 
 
 def messages_of(server: ModelServer, number: int = -1) -> list[tuple[str, str]]:
@@ -129,17 +133,65 @@ def test_a_question_can_be_resumed_with_another_default(folder: Folder, server: 
         (["x", "-m", "opnai/tiny"], 3),
         (["x", "-m", "a b"], 2),
         (["x", "--schema", "none.json"], 2),
+        (["x", "-a", "none.png"], 2),
+        (["x", "-a", "https://example.com/a.png"], 2),
+        (["-a", "picture"], 2),
+        (["x", "-a", "picture", "-a", "huge"], 2),
+        (["x", "-a", "-", "--save", "flow.yaml"], 2),
     ],
 )
 def test_mistakes_are_named_before_a_model_is_asked(
     words: list[str], code: int, folder: Folder, server: ModelServer, wording: Wording
 ) -> None:
+    (folder.work / "picture").write_bytes(PNG)
+    with (folder.work / "huge").open("wb") as stream:
+        stream.truncate(10**9)
     ran = folder.strands("ask", *words)
     assert (ran.code, server.model_requests) == (code, [])
-    wording(ran.err)
+    wording(ran.err.replace(str(folder.work), "WORK"))
 
 
 def test_input_that_is_not_text_is_refused(folder: Folder, server: ModelServer) -> None:
     (folder.work / "picture").write_bytes(b"\xff\xd8\xff\xe0")
     ran = folder.run(["sh", "-c", f'"{STRANDS}" ask "what is this?" < picture'])
     assert (ran.code, server.model_requests) == (2, [])
+    assert "-a -" in ran.err
+
+
+def pictures(server: ModelServer) -> list[bytes]:
+    """Return the pictures of the last request."""
+    contents = [message["content"] for message in server.model_requests[-1]["messages"]]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    return [base64.b64decode(url.partition(",")[2]) for url in urls]
+
+
+def test_files_go_with_their_question_and_stay_in_the_conversation(folder: Folder, server: ModelServer) -> None:
+    (folder.work / "{{ a }}.png").write_bytes(PNG)
+    (folder.root / "b.png").write_bytes(PNG + b"b")
+    assert folder.strands("ask", "what?", "-a", "{{ a }}.png", "-a", "../b.png").code == 0
+    assert pictures(server) == [PNG, PNG + b"b"]
+    (folder.root / "b.png").unlink()
+    (folder.work / "c.png").write_bytes(PNG + b"c")
+    assert folder.strands("ask", "-c", "and this?", "-a", "c.png", cwd=folder.root).code == 2
+    ran = folder.strands("ask", "-c", "and this?", "-a", "work/c.png", cwd=folder.root)
+    assert ran.code == 0, ran.err
+    assert pictures(server) == [PNG, PNG + b"b", PNG + b"c"]
+    shown = folder.strands("runs", "show", "last").out
+    assert all(name in shown for name in ("{{ a }}.png", "b.png", "c.png"))
+
+
+def test_standard_input_is_a_file_where_it_is_attached(folder: Folder, server: ModelServer) -> None:
+    (folder.work / "picture").write_bytes(PNG)
+    server.script = lambda request: Turn(status=400) if len(server.model_requests) == 1 else Turn("a bee")
+    assert folder.run(["sh", "-c", f'"{STRANDS}" ask "what is this?" -a - < picture']).code == 10
+    ran = folder.strands("resume", "last", "-q")
+    assert (ran.code, ran.out, pictures(server)) == (0, "a bee\n", [PNG]), ran.err
+
+
+def test_a_saved_question_has_its_files_beside_it(folder: Folder, server: ModelServer) -> None:
+    (folder.work / "a.png").write_bytes(PNG)
+    assert folder.strands("ask", "what?", "-a", "a.png", "--save", "flow.yaml").code == 0
+    assert "- a.png\n" in (folder.work / "flow.yaml").read_text()
+    assert folder.strands("run", "flow.yaml", "-q").code == 0
+    assert pictures(server) == [PNG]

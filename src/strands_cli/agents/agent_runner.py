@@ -13,6 +13,7 @@ from strands.models import Model
 from strands.tools.executors import ConcurrentToolExecutor
 from strands.types.exceptions import EventLoopException, MaxTokensReachedException, StructuredOutputException
 
+from strands_cli.agents.attachment_blocks import prompt_with_files, with_bytes, without_bytes
 from strands_cli.agents.compaction import CompactedHistory, Context, WindowedHistory
 from strands_cli.agents.model.fallback import Candidate
 from strands_cli.agents.model.journaled_model import JournaledModel
@@ -177,7 +178,7 @@ class SdkAgentRunner:
             model=journaled,
             tools=tools.planned,
             system_prompt=self._check.redactor.text(await self._whole_prompt(request, scope)),
-            messages=restored(request.history),
+            messages=with_bytes(restored(request.history), request.stored),
             state=dict(request.state),
             name=request.agent.id,
             callback_handler=None,
@@ -190,7 +191,8 @@ class SdkAgentRunner:
         tools.join(agent)
         scope.cancel = agent.cancel
         try:
-            result = await self._invoke(agent, request, scope)
+            message = prompt_with_files(request, agent.messages)
+            result = await self._invoke(agent, request, scope, message)
         except UnusableAnswer as error:
             await scope.reject_answer(error.message)
             raise
@@ -204,7 +206,8 @@ class SdkAgentRunner:
             return answer
         restated = isinstance(history, (CompactedHistory, WindowedHistory)) and history.changed
         added = agent.messages if restated else agent.messages[len(request.history) :]
-        messages = journal_messages(added, answer.text, structured=schema is not None)
+        plain = [without_bytes(message, request.attachments, request.history) for message in added]
+        messages = journal_messages(plain, answer.text, structured=schema is not None)
         return replace(answer, messages=messages, restated=restated, state=agent.state.get())
 
     async def _whole_prompt(self, request: AgentRequest, scope: StepScope) -> str:
@@ -222,16 +225,17 @@ class SdkAgentRunner:
         await self._context.leave_note(request.agent, text, scope, self._check.redactor)
         return AgentAnswer(text, result.stop_reason, output=output)
 
-    async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope) -> Any:
+    async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope, message: Any) -> Any:
         answer_model = _answer_model(request, scope)
         try:
-            result = await agent.invoke_async(request.prompt, structured_output_model=answer_model)
+            result = await agent.invoke_async(message, structured_output_model=answer_model)
         except StructuredOutputException as error:
             raise scope.stopped or _no_answer(request, str(error)) from error
         except Exception as error:
             cause = error.original_exception if isinstance(error, EventLoopException) else error
             limit = self._limit_of(request.agent.id) if isinstance(cause, MaxTokensReachedException) else ""
-            raise scope.stopped or explain_error(cause, request.agent, self._check.redactor, limit) from error
+            types = [attached.type for attached in request.attachments]
+            raise scope.stopped or explain_error(cause, request.agent, self._check.redactor, limit, types) from error
         if scope.stopped is not None:
             raise scope.stopped
         if answer_model is not None and result.structured_output is not None:

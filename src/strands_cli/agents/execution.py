@@ -122,6 +122,8 @@ async def execute_plan(
             _spending(stack, plan, journal, common, is_continued=is_continued),
             journal.place.directory is None,
             request.fail_on_denied,
+            request.beside,
+            redactor,
         )
         try:
             with recorded(request, journal, warn):

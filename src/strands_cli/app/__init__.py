@@ -297,7 +297,9 @@ def plan_turn(text: str, request: RunRequest, before: StoredJournal | None = Non
         InvalidInput: It is not a valid workflow.
         Denied: A policy file is invalid.
     """
-    planned = plan("<ask>", request, text=text)
+    from strands_cli.planning.data_flow.authority import QUESTION
+
+    planned = plan(QUESTION, request, text=text)
     return planned if before is None else _reusing(before, planned, request, from_key, None)
 
 

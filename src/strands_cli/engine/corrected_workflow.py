@@ -25,6 +25,7 @@ from strands_cli.engine.run_facts import (
 )
 from strands_cli.errors import Finding, RunRecordError, UsageError
 from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
+from strands_cli.planning.attachments import without_stored
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.row_planner import MISSING_INPUT, UNKNOWN_INPUT
 from strands_cli.secrets.redactor import HIDE_NOTHING
@@ -125,8 +126,10 @@ def read_correction(journal: Journal, file: str | Path, text: str | None = None)
 def without_own_artifacts(plan: Plan, journal: Journal) -> Plan:
     """Return the plan of a stored run with its errors: warnings were shown when it began.
 
-    Artifacts that exist may be those that the run has begun to write, and a corrected workflow may do without an input.
+    Artifacts that exist may be those that the run has begun to write, a corrected workflow may do without an input, and
+    the journal has the attachments of steps that have begun.
     """
+    plan = without_stored(plan, lambda key: journal.row(key) is not None)
     codes = {UNKNOWN_INPUT, *([ARTIFACT_EXISTS] if journal.row("artifacts") is not None else [])}
     errors = (finding for finding in plan.findings if finding.severity == "error")
     return replace(plan, findings=tuple(finding for finding in errors if finding.code not in codes))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.engine.effects.budget import Budget
@@ -17,10 +18,12 @@ from strands_cli.engine.effects.spending import Spending
 from strands_cli.engine.journal.journal_rows import Clock, Human, Journal
 from strands_cli.errors import StrandsCliError, WaitingForPerson
 from strands_cli.events import RunStatus, Usage
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.step_scope import StepScope
     from strands_cli.events import RunStatus, StepKind, Usage
+    from strands_cli.planning.attachments import Attachment
     from strands_cli.planning.plan_values import PlannedAgent, PlannedTool
 
 
@@ -108,7 +111,8 @@ class AgentRequest:
     """One step of one agent: the agent, the rendered prompts, the tools, and the schema of the answer.
 
     `history` are the messages of the agent's earlier steps, as `AgentAnswer.messages` had them, and `state` is its
-    state after the latest of them. `prompt_end` ends the system prompt, behind the notes.
+    state after the latest of them. `prompt_end` ends the system prompt, behind the notes. `stored` returns the bytes
+    of an attachment in the history by their digest.
     """
 
     agent: PlannedAgent
@@ -119,6 +123,8 @@ class AgentRequest:
     history: tuple[Any, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     prompt_end: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    stored: Callable[[str], bytes] = lambda _digest: b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +168,8 @@ class Ports:
         provider_limits: How often the runs of this process may ask each provider.
         spending: What the run spends, and the limits over time on that.
         fail_on_denied: Whether any denied call fails the run.
+        beside: The directory that relative paths start from, besides the folder of the workflow.
+        redactor: Hides secrets in attachments.
         keeps_texts: Whether the journal keeps the texts of artifacts: who reads it may be on another machine.
     """
 
@@ -176,3 +184,5 @@ class Ports:
     spending: Spending = field(default_factory=lambda: Spending(SystemClock()))
     keeps_texts: bool = False
     fail_on_denied: bool = False
+    beside: Path = field(default_factory=Path.cwd)
+    redactor: Redactor = HIDE_NOTHING

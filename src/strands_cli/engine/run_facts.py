@@ -17,6 +17,7 @@ from strands_cli.engine.journal.recording_writer import write_recording
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.store_port import RunStore, StoredJournal
 from strands_cli.errors import NotEquipped, RunRecordError, StrandsCliError, UsageError, suggest
+from strands_cli.planning.attachments import without_stored
 from strands_cli.planning.plan_values import Plan, all_workflows_in, with_parts
 from strands_cli.planning.planned_tool import ObjectTool
 from strands_cli.planning.row_planner import UNKNOWN_INPUT
@@ -325,12 +326,17 @@ class Rerun:
     changed: str | None
 
     def __post_init__(self) -> None:
-        """Make a warning of an input of the other run that nothing reads any more: no person gives it now."""
+        """Make a warning of an input of the other run that nothing reads any more: no person gives it now.
+
+        The attachments of the steps before are in the rows.
+        """
+        keys = {row.key for row in self.rows if row.kind == "attachment"}
+        planned = without_stored(self.planned, keys.__contains__)
         findings = (
             replace(finding, severity="warning") if finding.code == UNKNOWN_INPUT else finding
-            for finding in self.planned.findings
+            for finding in planned.findings
         )
-        object.__setattr__(self, "planned", replace(self.planned, findings=tuple(findings)))
+        object.__setattr__(self, "planned", replace(planned, findings=tuple(findings)))
 
 
 def create_journal(

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.attached_files import AttachedFiles
 from strands_cli.engine.journal.journal_rows import Question
 from strands_cli.engine.ports import AgentRequest, Ports
 from strands_cli.engine.step_results import (
@@ -223,6 +224,7 @@ class StepInputs:
         self._warn = warn
         self.templates = plan.spec.templates()
         self._inputs = plan.spec.inputs.names_of(plan.inputs)
+        self._files = AttachedFiles(plan, ports, warn)
 
     def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
         """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
@@ -307,8 +309,15 @@ class StepInputs:
             history = self.conversations.history(step, visit.remembers)
             state = self.conversations.state(step, visit.remembers)
 
+        def render(text: str) -> Any:
+            return self.render_value(text, all_names, where=f"{scope.key}.attachments")
+
+        files = self._files.of_step(scope, step, render) if step.attachments else []
+
         async def act() -> tuple[StepResult, dict[str, Any]]:
-            request = AgentRequest(agent, prompt, system_prompt, tools, schema, history, state, prompt_end)
+            await self._files.store(scope, files)
+            given = (agent, prompt, system_prompt, tools, schema, history, state, prompt_end)
+            request = AgentRequest(*given, tuple(file.attachment for file in files), self._files.stored)
             answer = await self._ports.agents.run_agent(request, scope)
             conversation = fields_of(answer, state) if agent.keeps_conversation else {}
             return StepResult(answer.text, agent.id, output=answer.output), conversation
@@ -319,8 +328,8 @@ class StepInputs:
             "system": system_prompt,
             "tools": [tool.name for tool in tools],
         }
-        more = {**({"schema": schema} if schema is not None else {}), **({"end": prompt_end} if prompt_end else {})}
-        return {**effect_input, **more}, act
+        more = {"schema": schema, "end": prompt_end or None, "attachments": [file.facts for file in files] or None}
+        return {**effect_input, **{name: value for name, value in more.items() if value is not None}}, act
 
     def _system_prompt(self, agent: PlannedAgent, names: Mapping[str, Any], key: str) -> str:
         """Return an agent's prompt with the names of its step; an input wins over a name of the runtime, as ever."""

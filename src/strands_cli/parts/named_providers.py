@@ -76,6 +76,8 @@ def _faults(row: Provider, name: str) -> Iterator[str]:
     for field in ("options", "needs"):
         if not _are_texts(getattr(row, field)):
             yield f"`{field}` is not a set of texts"
+    if row.reads is not None and not _are_texts(row.reads):
+        yield "`reads` is not a set of texts"
     for field in ("places", "sections", "option_schemas", "presets"):
         if not isinstance(getattr(row, field), Mapping):
             yield f"`{field}` is not a mapping"

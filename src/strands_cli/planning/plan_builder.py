@@ -39,6 +39,7 @@ from strands_cli.planning.machine.lock_check import compare_with_lock
 from strands_cli.planning.machine.rules_in_force import check_rules, rules_of
 from strands_cli.planning.plan_values import (
     Bounds,
+    FilePlaces,
     Plan,
     PlannedAgent,
     PlannedStep,
@@ -63,6 +64,7 @@ from strands_cli.planning.row_planner import (
     WholePlan,
     bounds_of,
     digest_of_plan,
+    of_attachments,
     planned_steps,
 )
 from strands_cli.planning.run_request import RunRequest, store_place_of
@@ -203,9 +205,7 @@ def resolve_workflow(
         around: The workflow that this one is a tool of, and its rules; its inputs come with each call.
     """
     document, snapshot, environ, policy = loaded.document, loaded.snapshot, machine.environ, machine.policy
-    written = loaded.spec or require_valid(loaded)
-    variables = variables_in(written, environ)
-    spec, unset = with_environment(written, document, environ)
+    spec, unset = with_environment(written := loaded.spec or require_valid(loaded), document, environ)
     spec, base_dir = with_runtime_of(spec, request, is_tool=around is not None), snapshot.folder or folder_of(document)
     around = around or Surroundings(base_dir, request, environ, snapshot, policy, policy.rules)
     rules = rules_of(spec, request, document, machine.catalog, replace(policy, rules=around.rules))
@@ -217,10 +217,11 @@ def resolve_workflow(
     overrides, of_steps = tools_of_steps(spec, resolver)
     call_tools = tools_for_calls(of_steps, agents, resolver)
     called = called_by(agents, overrides, call_tools)
-    steps = planned_steps(spec, inputs, agents, overrides, of_steps, as_written=request.as_written)
-    rest = _digested(spec, agents, called)
-    prices, of_prices = prices_of(environ)
-    unpriced = of_prices or list(check_limits(spec, agents, prices, document, called, around))
+    places = places_of(spec, Path.cwd() if snapshot.packaged else base_dir)
+    files = None if request.as_written else FilePlaces.of(spec, base_dir, request.beside, places)
+    steps = planned_steps(spec, inputs, agents, overrides, of_steps, files=files)
+    of_inputs += of_attachments(steps, agents, document)
+    prices, unpriced = prices_of(environ)
     with_secrets, unnamed = with_unnamed_secrets(spec, called, document)
     workflow = ResolvedWorkflow(
         spec=with_secrets,
@@ -234,25 +235,26 @@ def resolve_workflow(
         steps=steps,
         rules=rules,
         bounds=_bounds(spec, steps, called, call_tools),
-        digest=digest_of_plan(inputs, rest),
+        digest=digest_of_plan(inputs, rest := _digested(spec, agents, called)),
         prices=prices,
         files=_texts(loaded, agents, called, resolver),
         policy=policy,
         hooks=machine.hooks,
         store=store_place_of(machine.settings),
         is_complete=context.is_complete,
-        places=places_of(spec, Path.cwd() if snapshot.packaged else base_dir),
-        variables=variables,
+        places=places,
+        variables=variables_in(written, environ),
         packaged=snapshot.packaged,
         host_is_typed=bool(request.host),
         of_others=snapshot.of_others,
         **_names_of_user(loaded, called),
     )
     of_models = _model_findings(workflow, document, machine, request, unset)
+    unpriced = unpriced or list(check_limits(spec, agents, prices, document, called, around))
     checked = [*policy.findings, *unpriced, *_check_workflow(workflow, document, machine, request, around)]
     of_flow = check_data_flow(workflow, document, environ, unnamed, len(spec.env.secrets), is_tool=around.is_tool)
-    findings = [*of_inputs, *unset, *of_models, *context.findings, *checked, *of_flow]
-    return RowWorkflow(workflow, few_of_each(findings), planner, tuple(of_inputs), rest)
+    findings = few_of_each([*of_inputs, *unset, *of_models, *context.findings, *checked, *of_flow])
+    return RowWorkflow(workflow, findings, planner, tuple(of_inputs), rest)
 
 
 def _names_of_user(loaded: LoadedWorkflow, called: Sequence[PlannedTool]) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.errors import Finding
+from strands_cli.errors import Code, Finding
 from strands_cli.planning.planned_tool import (
     AnyTool,
     InstalledTool,
@@ -49,6 +49,18 @@ def places_of(spec: WorkflowSpec, folder: Path) -> dict[str, str]:
     """Return where each mount and each file of a secret leads, by the path as it is written."""
     files = [secret.path or "" for secret in spec.env.secrets if secret.source == "file"]
     return {path: place_of(folder, path) for path in (*spec.env.mounts.values(), *files)}
+
+
+class FilePlaces(NamedTuple):
+    """Where the files of a workflow are: the folders in which its relative paths begin, and its mounts."""
+
+    folders: tuple[Path, ...]
+    mounts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, spec: WorkflowSpec, base_dir: Path, beside: Path, places: Mapping[str, str]) -> FilePlaces:
+        """Return those of a workflow in a folder; see `ResolvedWorkflow.places` and `RunRequest.beside`."""
+        return cls((base_dir, beside), tuple(places[path] for path in spec.env.mounts.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +200,28 @@ class PlannedAgent:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedAttachment:
+    """An attachment of a planned step: its path and its pointer, and its type and size as far as they are known.
+
+    Of a `path` with templates that only the run can render, nothing else is known.
+    """
+
+    path: str
+    pointer: str
+    type: str | None = None
+    size: int | None = None
+    fault: tuple[Code, str, str | None] | None = None
+    warning: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON of `plan`."""
+        return {"path": self.path, "type": self.type, "size": self.size}
+
+    def __str__(self) -> str:
+        return self.path if self.size is None else f"{self.path} ({self.type}, {self.size:,} bytes)"
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedStep:
     """One step for a reader: its key, its kind, who acts, and its input as far as the inputs suffice.
 
@@ -204,6 +238,7 @@ class PlannedStep:
     tools: tuple[str, ...] = ()
     about: str | None = None
     decision: Decision | None = None
+    attachments: tuple[PlannedAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,10 @@ from strands_cli.planning.environment import (
 )
 from strands_cli.planning.plan_values import (
     Bounds,
+    FilePlaces,
     Plan,
     PlannedAgent,
+    PlannedAttachment,
     PlannedStep,
     PlannedTool,
     ResolvedWorkflow,
@@ -80,11 +82,14 @@ def planned_steps(
     overrides: Mapping[str, tuple[PlannedTool, ...]],
     call_tools: Mapping[str, PlannedTool],
     *,
-    as_written: bool = False,
+    files: FilePlaces | None,
 ) -> tuple[PlannedStep, ...]:
-    """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs, or `as_written`.
+    """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs.
 
     Templates that call a filter of a distribution are left as written.
+
+    Args:
+        files: Where attachments are; None leaves all templates as written, and looks at no file.
     """
     templates, inputs = spec.templates(), spec.inputs.names_of(inputs)
     planned: list[PlannedStep] = []
@@ -92,20 +97,54 @@ def planned_steps(
         step = placed.step
         (kind, who), template = placed.actor, _template(placed, agents)
         text, rendered = _as_text(template), False
-        if not as_written:
+        if files is not None:
             text, rendered = _rendered(templates, template, inputs, getattr(step, "vars", {}))
         tools = tools_in_step(step, agents, overrides) if isinstance(step, AgentStep) else ()
         about = getattr(step, "description", None)
         decision = None
         if isinstance(step, CallStep) and step.tool in call_tools:
             arguments = {
-                name: _rendered_or_none(templates, value, {} if as_written else inputs)
+                name: _rendered_or_none(templates, value, {} if files is None else inputs)
                 for name, value in step.input.items()
             }
             decision = call_tools[step.tool].decision_for(arguments)
         names = tuple(tool.name for tool in tools)
-        planned.append(PlannedStep(placed.key, kind, who, text, rendered, names, about, decision))
+        attachments = _attachments(spec, placed, inputs, files)
+        planned.append(PlannedStep(placed.key, kind, who, text, rendered, names, about, decision, attachments))
     return tuple(planned)
+
+
+def _attachments(
+    spec: WorkflowSpec, placed: PlacedStep, inputs: Mapping[str, Any], files: FilePlaces | None
+) -> tuple[PlannedAttachment, ...]:
+    """Return the attachments of a step: those whose paths follow from the inputs are looked at."""
+    step, pointer = placed.step, placed.at("attachments")
+    if not isinstance(step, AgentStep) or not step.attachments:
+        return ()
+    entries = [(attached, f"{pointer}/{index}") for index, attached in enumerate(step.attachments)]
+    if files is None:
+        return tuple(PlannedAttachment(attached.path, place) for attached, place in entries)
+    from strands_cli.planning.attachments import planned_attachments  # few steps have any
+
+    templates = spec.templates()
+
+    def render(text: str) -> Any:
+        return templates.render_value(text, {**inputs, **templates.render_value(step.vars, inputs)})
+
+    return tuple(
+        planned for attached, place in entries for planned in planned_attachments(attached, place, render, files)
+    )
+
+
+def of_attachments(
+    steps: Sequence[PlannedStep], agents: Mapping[str, PlannedAgent], document: Document
+) -> list[Finding]:
+    """Return findings about the attachments of planned steps; few workflows have any."""
+    if not any(step.attachments for step in steps):
+        return []
+    from strands_cli.planning.attachments import check_attachments
+
+    return list(check_attachments(steps, agents, document))
 
 
 def _rendered_or_none(templates: Templates, value: Any, inputs: Mapping[str, Any]) -> Any:
@@ -277,18 +316,19 @@ class InputPlanner:
 
     Args:
         spec: The workflow, as it is planned.
+        document: Its document.
         is_tool: Whether it is a tool of another one, and gets its inputs with each call.
     """
 
     def __init__(self, spec: WorkflowSpec, document: Document, *, is_tool: bool = False) -> None:
         self._spec = spec
-        self._document = document
+        self.document = document
         self._is_tool = is_tool
         self._names = names_in_templates(spec)
 
     def inputs(self, request: RunRequest) -> tuple[dict[str, Any], list[Finding]]:
         """Return the inputs of a request, and the faults of them and of the values that follow from them alone."""
-        spec, document = self._spec, self._document
+        spec, document = self._spec, self.document
         is_read = None if spec.inputs.allow_undeclared else partial(is_read_in_templates, spec)
         inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document, is_read)
         if self._is_tool:
@@ -299,14 +339,14 @@ class InputPlanner:
 
     def check(self, texts: Mapping[str, str], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
         """Return the declared inputs in their types, and the faults of each."""
-        return resolve_inputs(self._spec.inputs, texts, values, self._document)
+        return resolve_inputs(self._spec.inputs, texts, values, self.document)
 
     def check_budgets(self, plan: Plan, limits: Mapping[str, float]) -> Sequence[Finding]:
         """Return findings that keep limits on the usage of the workflow from holding."""
         budgets = type(self._spec.runtime.budgets)(**limits)  # type: ignore[arg-type]  # each has the type of its field
         runtime = self._spec.runtime.model_copy(update={"budgets": budgets})
         spec = self._spec.model_copy(update={"runtime": runtime})
-        return list(check_limits(spec, plan.agents, plan.prices, self._document, plan.called()))
+        return list(check_limits(spec, plan.agents, plan.prices, self.document, plan.called()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +439,9 @@ class RowPlanner:
         like = self.planned
         inputs, findings = self._inputs.inputs(request)
         called = (like.agents, like.override_tools, like.call_tools)
-        steps = planned_steps(like.spec, inputs, *called, as_written=request.as_written)
+        files = FilePlaces.of(like.spec, like.base_dir, request.beside, like.places)
+        steps = planned_steps(like.spec, inputs, *called, files=None if request.as_written else files)
+        findings += of_attachments(steps, like.agents, self._inputs.document)
         shape = next((shape for shape in self._shapes if shape.steps == _shape_of(steps)), None)
         if shape is None:
             whole = self._plan_whole(request)

@@ -7,12 +7,11 @@ import binascii
 from typing import Any
 
 from strands_cli.texts.phrases import shortened
+from strands_cli.workflow.steps import DOCUMENTS as DOCUMENTS
+from strands_cli.workflow.steps import IMAGES as IMAGES
 
 Block = dict[str, Any]
 
-# The formats that the SDK has blocks for. No provider is known to read further ones.
-IMAGES = ("png", "jpeg", "gif", "webp")
-DOCUMENTS = ("pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md")
 _DOCUMENT_TYPES = {
     "application/pdf": "pdf",
     "application/msword": "doc",
@@ -47,7 +46,7 @@ def blocks_of_bytes(data: bytes, mime_type: str, name: str = "") -> list[Block]:
     if format_seen in IMAGES and (kind in ("image", "") or mime_type == "application/octet-stream"):
         return [{"image": {"format": picture, "source": {"bytes": data}}}]
     if mime_type in _DOCUMENT_TYPES and data:
-        document = {"name": _document_name(name, _DOCUMENT_TYPES[mime_type]), "format": _DOCUMENT_TYPES[mime_type]}
+        document = {"name": document_name(name, _DOCUMENT_TYPES[mime_type]), "format": _DOCUMENT_TYPES[mime_type]}
         return [{"document": {**document, "source": {"bytes": data}}}]
     type_shown = f"image/{picture}" if kind == "image" and picture else mime_type
     line = {"text": described(type_shown, len(data), name)}
@@ -82,7 +81,7 @@ def picture_in(data: bytes) -> str:
     return next((kind for sign, kind in _SIGNS if data.startswith(sign)), "")
 
 
-def _document_name(name: str, kind: str) -> str:
+def document_name(name: str, kind: str) -> str:
     """Return a name as the services take it: letters, digits, blanks and hyphens."""
     last = name.rstrip("/").rpartition("/")[2].removesuffix(f".{kind}")
     clean = "".join(char if char.isascii() and char.isalnum() else "-" for char in last).strip("-")

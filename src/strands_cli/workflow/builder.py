@@ -76,10 +76,12 @@ def step(
     input: str | None = None,  # noqa: A002 - the word of the format
     *,
     vars: Mapping[str, Any] | None = None,  # noqa: A002
+    attachments: Sequence[str | Mapping[str, str]] | None = None,
     tool_overrides: Sequence[ToolName] | None = None,
 ) -> StepPart:
     """Describe one turn of an agent; without an input it gets the answer of the step before it."""
-    return StepPart(_without_none(agent=agent, input=input, vars=vars, tool_overrides=tool_overrides))
+    part = _without_none(agent=agent, input=input, vars=vars, attachments=attachments, tool_overrides=tool_overrides)
+    return StepPart(part)
 
 
 def gate(

@@ -39,6 +39,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("base_url", "endpoint", "api_base"), ("host", "url")),
     **dict.fromkeys(("uses", "function", "action"), ("tool",)),
     **dict.fromkeys(("response_format", "schema", "response_schema"), ("output_schema",)),
+    **dict.fromkeys(("files", "images", "documents", "attach"), ("attachments",)),
     "tools": ("tool_overrides",),
     "source": ("from",),
     "steps": ("then",),

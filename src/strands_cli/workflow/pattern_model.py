@@ -272,6 +272,8 @@ class PlacedStep:
             yield from strings_in(step.vars, self.at("vars"), scope)
             if step.input is not None:
                 yield Site(self.at("input"), step.input, self.names())
+            for index, attached in enumerate(step.attachments):
+                yield Site(f"{self.at('attachments')}/{index}", attached.path, self.names())
         elif isinstance(step, CallStep):
             yield from strings_in(step.input, self.at("input"), scope)
         else:

@@ -188,6 +188,28 @@ class Tools(FormatModel):
 # The three kinds of step: a turn of an agent, a question to a person, a call of a tool.
 
 
+# The formats of attachments, as the SDK has blocks for them. No provider is known to read further ones.
+IMAGES = ("png", "jpeg", "gif", "webp")
+DOCUMENTS = ("pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md")
+AttachmentType = Literal["png", "jpeg", "gif", "webp", "pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"]
+
+
+class AttachedFile(FormatModel):
+    """A picture or a document that goes to an agent with its message; a string means `{path: ...}`."""
+
+    path: str = Field(
+        min_length=1,
+        description="The file (a template), from the workflow's folder on; one that a template names may also be in "
+        "the working directory. A lone `{{ expression }}` may be a list of files.",
+    )
+    type: AttachmentType | None = Field(default=None, description="Its type, where its bytes must have just this one.")
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read a bare string."""
+        return {"path": value} if isinstance(value, str) else value
+
+
 class AgentStep(FormatModel):
     """One turn of an agent: it gets a message, may use its tools, and answers."""
 
@@ -199,6 +221,9 @@ class AgentStep(FormatModel):
     )
     vars: Mapping[str, Any] = Field(
         default_factory=dict, description="Extra names for this step's templates; strings are templates."
+    )
+    attachments: tuple[AttachedFile, ...] = Field(
+        default=(), description="Pictures and documents that go to the agent with the message."
     )
     tool_overrides: tuple[ToolEntry, ...] | None = Field(default=None, description="The agent's tools in this step.")
 

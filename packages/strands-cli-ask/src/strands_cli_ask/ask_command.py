@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from strands_cli.api import Plan, RunRequest, RunResult
     from strands_cli_ask.conversation import Conversation, Question
 
+STDIN = "-"
+# More than a model takes: a larger file is refused by its size.
+MOST_STDIN = 100_000_000
 # The options of a run that a question has too.
 OPTIONS = (
     *("host", "max_tokens", "allow", "yes", "deny", "fail_on_denied", "detach"),
@@ -39,6 +43,10 @@ MODEL = Annotated[
     str | None,
     typer.Option("--model", "-m", metavar="MODEL", help="PROVIDER/MODEL or an alias; your default if not given."),
 ]
+ATTACH = Annotated[
+    list[str] | None,
+    typer.Option("--attach", "-a", metavar="FILE", help="A picture or document to send; `-`: stdin; again for more."),
+]
 SYSTEM = Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="The system prompt.")]
 
 
@@ -49,6 +57,7 @@ def ask(
     ] = None,
     *,
     tool: TOOL = None,
+    attach: ATTACH = None,
     model: MODEL = None,
     system: SYSTEM = None,
     schema: Annotated[
@@ -65,9 +74,24 @@ def ask(
 
     Example: strands ask "What is 17 * 23?" -T calculator
     """
-    from strands_cli_ask.conversation import Conversation, joined, last_conversation, read_schema, tool_reference
+    from strands_cli_ask.conversation import (
+        Conversation,
+        attached,
+        joined,
+        last_conversation,
+        read_schema,
+        tool_reference,
+        with_file,
+    )
 
-    asked = read_question(question or ())
+    files = attach or []
+    is_piped = STDIN in files
+    if is_piped and save is not None:
+        raise UsageError("a saved workflow has no standard input", fix="attach a file: -a FILE")
+    asked = replace(
+        read_question(question or (), has_text=not is_piped),
+        files=tuple(attached(file) for file in files if file != STDIN),
+    )
     request = chosen.request()
     before, earlier = (
         last_conversation(StoreOptions(request.runs_dir, request.store).place) if goes_on else ("", Conversation())
@@ -77,11 +101,27 @@ def ask(
     conversation = joined(earlier, asked, tools, model=model, system=system, schema=answer_schema)
     if save is not None:
         return save_workflow(conversation, save, as_json=flags.as_json)
+    if is_piped:
+        with tempfile.TemporaryDirectory(prefix="strands-ask-") as folder:
+            return run_turn(with_file(conversation, read_stdin(Path(folder))), before, chosen, flags)[0]
     return run_turn(conversation, before, chosen, flags)[0]
 
 
-def read_question(words: list[str] | tuple[str, ...]) -> Question:
-    """Return the question that was typed, and the text on standard input.
+def read_stdin(folder: Path) -> str:
+    """Write standard input to a file, and return its path; the journal has its bytes before the model is asked.
+
+    Raises:
+        UsageError: It is a terminal.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("-a - attaches standard input, and this is a terminal", fix="... | strands ask -a - '...'")
+    file = folder / "stdin"
+    file.write_bytes(sys.stdin.buffer.read(MOST_STDIN))
+    return str(file)
+
+
+def read_question(words: list[str] | tuple[str, ...], *, has_text: bool = True) -> Question:
+    """Return the question that was typed, and the text on standard input if it `has_text`.
 
     Raises:
         UsageError: There is neither.
@@ -89,11 +129,11 @@ def read_question(words: list[str] | tuple[str, ...]) -> Question:
     from strands_cli_ask.conversation import Question
 
     text = ""
-    if sys.stdin is not None and not sys.stdin.isatty():
+    if has_text and sys.stdin is not None and not sys.stdin.isatty():
         try:
             text = sys.stdin.buffer.read().decode("utf-8").strip()
         except UnicodeDecodeError as error:
-            raise UsageError(f"standard input is not text: {error}", fix="give it a text in UTF-8") from None
+            raise UsageError(f"standard input is not text: {error}", fix="attach it: strands ask -a - '...'") from None
     asked = Question(" ".join(words).strip(), text)
     if not asked.whole:
         raise UsageError("there is no question", fix='strands ask "..."; or a text on standard input')
@@ -106,9 +146,11 @@ def save_workflow(conversation: Conversation, file: Path, *, as_json: bool) -> i
     Raises:
         ArtifactError: The file exists, or cannot be written.
     """
+    from strands_cli_ask.conversation import beside
+
     try:
         with file.open("x", encoding="utf-8") as stream:
-            stream.write(conversation.workflow_text())
+            stream.write(beside(conversation, file.parent).workflow_text())
     except FileExistsError:
         raise ArtifactError(f"{file} exists", fix="choose another name: --save FILE") from None
     except OSError as error:

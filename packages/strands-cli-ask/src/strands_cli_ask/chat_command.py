@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from strands_cli.api import (
     with_run_options,
 )
 from strands_cli_ask.ask_command import MODEL, OPTIONS, SYSTEM, TOOL, run_turn, save_workflow
-from strands_cli_ask.conversation import Conversation, Question, joined, tool_reference
+from strands_cli_ask.conversation import Conversation, Question, attached, joined, tool_reference
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 # The words that begin with a slash, and what each does.
 WORDS = {
     "/tools": "list the tools of this chat; /tools NAME ... adds some",
+    "/attach": "send files with the next question: /attach FILE ...; alone: show them, and forget them",
     "/approve": "allow a tool for the rest of this chat: /approve NAME",
     "/model": "show or change the model: /model PROVIDER/MODEL",
     "/save": "write the conversation as a workflow: /save FILE",
@@ -83,6 +85,7 @@ class Talk:
     flags: RunFlags
     run: str = ""
     allowed: list[str] = field(default_factory=list)
+    files: tuple[str, ...] = ()
     is_over: bool = False
 
     def take(self, line: str) -> None:
@@ -91,7 +94,7 @@ class Talk:
             return
         try:
             if line.startswith("/"):
-                self._do(*line.split())
+                self._do(*_words_of(line))
             else:
                 self._ask(line)
         except Interrupted:
@@ -103,10 +106,10 @@ class Talk:
     def _ask(self, words: str) -> None:
         if hidden_characters(words):
             say("warning: the question has characters that are not shown")
-        asked = joined(self.conversation, Question(words), ())
+        asked = joined(self.conversation, Question(words, files=self.files), ())
         typed = {**self.chosen.typed, "allow": [*self.chosen.typed.get("allow", ()), *self.allowed]}
         _, self.run = run_turn(asked, self.run, Chosen(typed), self.flags)
-        self.conversation = asked
+        self.conversation, self.files = asked, ()
 
     def _do(self, word: str, *names: str) -> None:
         match word:
@@ -120,6 +123,12 @@ class Talk:
                 tools = dict.fromkeys((*self.conversation.tools, *_references(names)))
                 self.conversation = replace(self.conversation, tools=tuple(tools))
                 say("\n".join(self.conversation.tools) or "no tools: /tools NAME adds one; strands list-tools has all")
+            case "/attach" if names:
+                self.files = tuple(dict.fromkeys((*self.files, *map(attached, names))))
+                say(f"sent with the next question: {', '.join(self.files)}")
+            case "/attach":
+                say(f"not sent: {', '.join(self.files)}" if self.files else "no files: /attach FILE adds one")
+                self.files = ()
             case "/approve" if names:
                 self.allowed += names
                 say(f"allowed for this chat: {', '.join(self.allowed)}")
@@ -134,6 +143,18 @@ class Talk:
                 raise UsageError("/save needs a file, and a question that was answered", fix="/save FILE")
             case _:
                 raise UsageError(f"there is no {word}", fix=suggest(word, WORDS, "/help lists the words"))
+
+
+def _words_of(line: str) -> list[str]:
+    """Return the words of a line, of which quotes may hold a name with blanks.
+
+    Raises:
+        UsageError: A quote is not closed.
+    """
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"the line cannot be read: {error}", fix="close the quote") from None
 
 
 def _references(names: Iterable[str]) -> tuple[str, ...]:
@@ -161,13 +182,18 @@ def _session() -> PromptSession[Any]:
     import os
 
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import NestedCompleter
+    from prompt_toolkit.completion import NestedCompleter, PathCompleter
     from prompt_toolkit.history import FileHistory
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.output import create_output
 
     tools = dict.fromkeys(_tool_names(), None)
-    words: dict[str, Any] = {**dict.fromkeys(WORDS), "/tools": tools, "/approve": tools}
+    words: dict[str, Any] = {
+        **dict.fromkeys(WORDS),
+        "/tools": tools,
+        "/approve": tools,
+        "/attach": PathCompleter(expanduser=True),
+    }
     keys = KeyBindings()
     keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
     history = user_data_dir(os.environ) / "chat_history"

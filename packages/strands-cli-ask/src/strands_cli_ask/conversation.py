@@ -18,16 +18,18 @@ NAME = "ask"
 AGENT = "assistant"
 PATTERN = "chain"
 PROMPT = "You are a helpful assistant."
+_RAW, _END = "{% raw %}", "{% endraw %}"
 # The most characters of a question that describe the workflow.
 _ABOUT = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question, and the text that came with it on standard input."""
+    """One question, the text that came with it on standard input, and the files that go with it."""
 
     words: str
     text: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def whole(self) -> str:
@@ -63,7 +65,14 @@ class Conversation:
         values = {name: {"default": question.whole} for name, question in zip(names, self.questions, strict=True)}
         if self.system:
             values["system"] = {"default": self.system}
-        steps = [{"agent": AGENT, "input": f"{{{{ {name} }}}}"} for name in names]
+        steps = [
+            {
+                "agent": AGENT,
+                "input": f"{{{{ {name} }}}}",
+                **({"attachments": [_plain(file) for file in question.files]} if question.files else {}),
+            }
+            for name, question in zip(names, self.questions, strict=True)
+        ]
         about = " ".join(self.questions[-1].whole.split())
         return {
             "version": 2,
@@ -103,6 +112,28 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _text)
+
+
+def _plain(path: str) -> str:
+    """Return a path as a template that gives just this path."""
+    return f"{_RAW}{path}{_END}" if "{{" in path or "{%" in path else path
+
+
+def _path(written: str) -> str:
+    return written.removeprefix(_RAW).removesuffix(_END)
+
+
+def attached(file: str) -> str:
+    """Return the whole path of a file to attach.
+
+    Raises:
+        UsageError: It is not a file.
+    """
+    path = Path(file).expanduser()
+    if not path.is_file():
+        fix = "download it first: -a FILE" if "://" in file else "check the path: -a FILE"
+        raise UsageError(f"there is no file {file}", fix=fix)
+    return str(path.absolute())
 
 
 def tool_reference(name: str) -> str:
@@ -161,14 +192,36 @@ def _read(run: OpenedRun) -> Conversation:
     try:
         document: Any = yaml.safe_load(run.journal.get("text"))
         agent, inputs = document["agents"][AGENT], document["inputs"]["optional"]
-        count = len(document["pattern"]["config"]["steps"])
-        questions = tuple(Question(inputs[f"question_{number}"]["default"]) for number in range(1, count + 1))
+        steps = enumerate(document["pattern"]["config"]["steps"], 1)
+        questions = tuple(
+            Question(inputs[f"question_{number}"]["default"], files=tuple(map(_path, step.get("attachments", ()))))
+            for number, step in steps
+        )
         runtime = document.get("runtime")
         model = "/".join(filter(None, (runtime["provider"], runtime.get("model_id")))) if runtime else None
         system = inputs["system"]["default"] if "system" in inputs else None
         return Conversation(questions, tuple(agent["tools"]), model, system, agent.get("output_schema"))
     except (KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
         raise RunRecordError(f"run {run.id} is not that of a question: {error}", fix="ask without -c") from error
+
+
+def with_file(conversation: Conversation, file: str) -> Conversation:
+    """Return a conversation whose last question has one more file."""
+    *before, last = conversation.questions
+    return replace(conversation, questions=(*before, replace(last, files=(*last.files, file))))
+
+
+def beside(conversation: Conversation, folder: Path) -> Conversation:
+    """Return a conversation in which the paths of files in a folder begin there."""
+    folder = folder.absolute()
+
+    def short(file: str) -> str:
+        return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file
+
+    return replace(
+        conversation,
+        questions=tuple(replace(asked, files=tuple(map(short, asked.files))) for asked in conversation.questions),
+    )
 
 
 def joined(before: Conversation, question: Question, tools: Sequence[str], **changes: Any) -> Conversation:

@@ -28,4 +28,5 @@ PROVIDER = Provider(
     places={name: (name,) for name in ("model_id", "temperature", "top_p", "max_tokens")},
     options=frozenset(OPTIONS),
     option_schemas=OPTIONS,
+    reads=frozenset(),
 )

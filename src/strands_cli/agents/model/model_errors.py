@@ -53,12 +53,17 @@ _REQUEST_FIX = "check model_id, the model's options and the names of the tools: 
 
 
 def explain_error(
-    error: BaseException, agent: PlannedAgent, redactor: Redactor = HIDE_NOTHING, limit: str = "max_tokens"
+    error: BaseException,
+    agent: PlannedAgent,
+    redactor: Redactor = HIDE_NOTHING,
+    limit: str = "max_tokens",
+    attached: Sequence[str] = (),
 ) -> StrandsCliError:
     """Return the error for a failed model call, without secrets; a `StrandsCliError` is returned unchanged.
 
     Args:
         limit: Where the length of answers is limited.
+        attached: The types of the attachments in the request.
     """
     if isinstance(error, StrandsCliError):
         return error
@@ -68,6 +73,8 @@ def explain_error(
     if isinstance(error, MaxTokensReachedException):
         return UnusableAnswer(f"{subject} reached its max_tokens before it finished", fix=f"raise {limit}")
     reason, fix = _reason_and_fix(error, settings)
+    if attached and fix == _REQUEST_FIX:
+        fix = f"choose a model that reads {', '.join(dict.fromkeys(attached))}; or {fix}"
     # Redacted before it is shortened, because a partial secret at the end would not be found.
     reason = shortened(redactor.text(reason), MAX_MESSAGE)
     if isinstance(error, ContextWindowOverflowException):

@@ -114,6 +114,7 @@ def plan_text(planned: Plan) -> str:
         lines += [f"            ({step.about})"] if step.about else []
         lines += [f"            {step.decision.effect}: {step.decision.rule}"] if step.decision is not None else []
         lines += [f"            {line}" for line in shortened(step.input, _INPUT).splitlines()]
+        lines += [f"            with {attachment}" for attachment in step.attachments]
     if of_steps := step_tools(planned):
         lines += ["tools of steps", *(line for tool in of_steps for line in _tool_lines(tool))]
     replaced = "  (replaces the file of this name)" if spec.outputs.overwrite else ""
@@ -208,6 +209,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
         "steps": [
             {
                 **{name: getattr(step, name) for name in ("key", "kind", "who", "about", "input", "rendered")},
+                "attachments": [attachment.as_dict() for attachment in step.attachments],
                 "tools": list(step.tools),
                 "permission": step.decision.effect if step.decision is not None else None,
             }

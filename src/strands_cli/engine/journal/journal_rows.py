@@ -79,7 +79,7 @@ def newest_ids(ids: Iterable[str]) -> Sequence[str]:
 
 
 # The kind of effect in a row of a journal.
-RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts", "row"]
+RowKind = Literal["step", "model", "tool", "human", "notes", "attachment", "artifacts", "row"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 
 # In a row's detail: how many finished calls it has replaced. They were made, and so they count.

@@ -31,7 +31,7 @@ from strands_cli.workflow.sections import Budgets
 # One effect of a stored run with its answer, as far as its row can be read.
 
 
-EffectKind = Literal["step", "model", "tool", "gate", "question", "notes", "artifacts", "row", "group"]
+EffectKind = Literal["step", "model", "tool", "gate", "question", "notes", "attachment", "artifacts", "row", "group"]
 EffectStatus = Literal["done", "reused", "failed", "running", "waiting", "stopped"]
 
 Value = TypeVar("Value")
@@ -125,7 +125,9 @@ class EffectSummary:
 
     @property
     def whole(self) -> Any:
-        """Its whole output; of artifacts their paths and digests, without the texts that the journal may keep."""
+        """Its whole output; of artifacts and attachments their paths and digests, without their content."""
+        if self.row.kind == "attachment":
+            return {name: self.row.detail.get(name) for name in ("path", "type", "size", "sha256")}
         return written_of(self.row) if keeps_texts(self.row) else self.row.output
 
     @property

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # In a tool's `config`: non-public addresses that may still be reached.
 PRIVATE = "allow_private"
+# The file of a workflow that is the question of a person.
+QUESTION = "<ask>"
 # How the use of an address by models begins.
 OF_MODELS = "the models of "
 Kind = Literal["program", "file", "variable", "store", "folder", "network", "address", "sending"]
@@ -81,6 +83,7 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
         *(use for _, entry in entries_of(spec) for use in _of_config(entry, plan)),
         *_of_runtime(plan),
         *_of_notes(plan),
+        *_of_attachments(plan),
     ]
     return tuple(dict.fromkeys(uses))
 
@@ -90,7 +93,8 @@ def may_use(spec: WorkflowSpec) -> bool:
     takes_variables = spec.env.take_variables and spec.named_tools()
     own = takes_variables or spec.env.secrets or spec.env.mounts or spec.tools.mcp or spec.tools.http_executors
     sends = spec.runtime.host or spec.runtime.recording or spec.telemetry.otel or spec.context_policy.notes
-    is_configured = any(entry.config for _, entry in entries_of(spec))
+    attaches = any(getattr(placed.step, "attachments", ()) for placed in spec.pattern.placed)
+    is_configured = attaches or any(entry.config for _, entry in entries_of(spec))
     return bool(own or sends or is_configured or any(name.startswith("workflow:") for name in spec.named_tools()))
 
 
@@ -248,6 +252,21 @@ def _of_notes(plan: Plan) -> Iterator[Use]:
     if (notes := plan.spec.context_policy.notes) is not None:
         realpath = os.path.realpath(Path.cwd() / notes.file)
         yield Use("file", notes.file, "the notes, which its models read", place=realpath)
+
+
+def _of_attachments(plan: Plan) -> Iterator[Use]:
+    """Yield the files that steps send; those of a question are the word of the person who asks it."""
+    for placed in plan.spec.pattern.placed:
+        step = placed.step
+        if not isinstance(step, AgentStep):
+            continue
+        for attached in step.attachments:
+            by, to = f"an attachment of {placed.key}", (f"the model of {step.agent}",)
+            if "{{" in attached.path or "{%" in attached.path:  # inside the folders of the workflow
+                yield Use("file", attached.path, by, to, exact=attached.path)
+                continue
+            use = _of_path("file", attached.path, by, plan, exact=attached.path)
+            yield replace(use, to=to, asks=use.asks and plan.file != QUESTION)
 
 
 def _reached(url: str, by: str, exact: str) -> Use:

@@ -71,6 +71,7 @@ def text_of(branch: Branch) -> str:
     if effect is None:
         return ""
     parts = {"step": _step, "model": _model, "tool": _tool, "gate": _question, "question": _question}
+    parts["attachment"] = _attachment
     parts_of_text = [f"attempt {effect.row.attempt}"] if effect.row.attempt > 1 else []
     parts_of_text += [] if effect.damage else parts.get(branch.kind, lambda _: ())(branch)
     if effect.error:
@@ -221,6 +222,12 @@ def _model(branch: Branch) -> Iterable[str]:
         yield f"says: {effect.text}"
     if effect.calls:
         yield f"calls {', '.join(f'{tool} {_json(arguments)}' for tool, arguments in effect.calls)}"
+
+
+def _attachment(branch: Branch) -> Iterable[str]:
+    detail = _effect(branch).row.detail
+    if "size" in detail:
+        yield f"{detail['path']} ({detail['type']}, {detail['size']:,} bytes)"
 
 
 def _tool(branch: Branch) -> Iterable[str]:
