@@ -180,6 +180,14 @@ def test_an_agent_that_repeats_itself_gets_a_hint_and_is_stopped(world: World, c
         assert "[strands: " in json.dumps(world.requests[2]["messages"][-1])
 
 
+@covers_each({place: f"{place}/tools_shown" for place in ("/agents/*", "/runtime")})
+def test_a_model_sees_the_names_of_tools_and_loads_their_definitions(world: World, case: str) -> None:
+    world.turns = [Turn(calls=[("find_tool", {"names": ["calculator"]})]), Turn("done")]
+    own, runtime = ("", "tools_shown: deferred") if case == "/runtime" else (", tools_shown: deferred", "")
+    world.run(f"runtime: {{{runtime}}}\n" + agent(f"tools: [calculator, current_time]{own}"))
+    assert [world.tools(number) for number in (0, 1)] == [["find_tool"], ["find_tool", "calculator"]]
+
+
 FIVE = (
     "pattern: {type: chain, config: {steps: [" + ", ".join(f"{{agent: a, input: step {n}}}" for n in range(5)) + "]}}"
 )

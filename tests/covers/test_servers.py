@@ -46,6 +46,16 @@ def test_a_server_is_known_by_its_id(world: World) -> None:
     assert world.tools(0) == ["write"]
 
 
+def test_the_tools_of_a_server_are_loaded_by_name_like_others(world: World) -> None:
+    (world.folder / "docs.json").write_text(json.dumps({"tools": [tool("read"), tool("write")]}))
+    arguments = [str(PROGRAM), "docs.json", "docs.log"]
+    world.turns = [Turn(calls=[("find_tool", {"names": ["write"]})]), Turn(calls=[("write", {})]), Turn("done")]
+    servers = [{"id": "docs", "command": sys.executable, "args": arguments}]
+    world.run(write_yaml({"tools": {"mcp": servers}, "runtime": {"tools_shown": "deferred"}}), yes=True)
+    assert [world.tools(number) for number in range(3)] == [["find_tool"], *[["find_tool", "write"]] * 2]
+    assert [line["called"] for line in log(world) if "called" in line] == ["write"]
+
+
 @covers(f"{SERVER}/command", f"{SERVER}/args")
 def test_a_server_is_this_program_with_these_arguments(world: World) -> None:
     run(world, {}, "read")

@@ -43,6 +43,8 @@ ACTS = {
     "agents.limits.tool_calls",
     "agents.limits.cost_usd",
     "agents.limits.duration_s",
+    *(f"{place}.{key}" for place in ("runtime", "agents") for key in ("loops.hint_after", "loops.stop_after")),
+    *(f"{place}.tools_shown" for place in ("runtime", "agents")),
     "agents.budgets.max_duration_s",
     "agents.budgets.max_steps",
     "agents.budgets.max_tokens",

@@ -27,6 +27,7 @@ from strands_cli.errors import InvalidAnswer, UnusableAnswer
 from strands_cli.planning.plan_values import PlannedAgent
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.tools.calls.agent_tools import AgentTools
+from strands_cli.tools.calls.deferred_tools import DeferredTools, is_shown
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.messages.message_json import decode, encode
 from strands_cli.tools.tool_loading import Toolbox
@@ -166,13 +167,7 @@ class SdkAgentRunner:
         journaled = JournaledModel(model, request.agent.model, scope, self._check.redactor, schema)
         journaled.of_step = lambda key: self._model_for(request.agent, key)
         history = self._context.history(request.agent, model, scope, self._check.redactor, len(request.history))
-        tools = AgentTools(
-            scope,
-            self._toolbox.offered(request.tools),
-            self._check,
-            lambda: journaled.broken_inputs,
-            request.agent.loops,
-        )
+        tools = self._tools(request, scope, lambda: journaled.broken_inputs)
         journaled.output_schemas = {tool.tool_name: tool.loaded.output_schema for tool in tools.planned}
         agent = Agent(
             model=journaled,
@@ -209,6 +204,16 @@ class SdkAgentRunner:
         plain = [without_bytes(message, request.attachments, request.history) for message in added]
         messages = journal_messages(plain, answer.text, structured=schema is not None)
         return replace(answer, messages=messages, restated=restated, state=agent.state.get())
+
+    def _tools(
+        self, request: AgentRequest, scope: StepScope, broken_inputs: Callable[[], Mapping[str, str]]
+    ) -> AgentTools:
+        """Return the tools of the step's agent, which sees the definitions of few where there are many."""
+        offered, shown = self._toolbox.offered(request.tools), request.agent.tools_shown
+        named = shown if isinstance(shown, tuple) else ()
+        is_deferred = request.agent.defers(len(offered)) and not all(is_shown(tool, named) for tool in offered)
+        deferred = DeferredTools(offered, named) if is_deferred else None
+        return AgentTools(scope, offered, self._check, broken_inputs, request.agent.loops, deferred)
 
     async def _whole_prompt(self, request: AgentRequest, scope: StepScope) -> str:
         """Return the system prompt with the notes of earlier steps, and with its end."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from strands_cli.errors import Finding, StrandsCliError, Where
+from strands_cli.errors import Finding, StrandsCliError, Where, suggest
 from strands_cli.planning.plan_values import Alternate, PlannedAgent, PlannedTool, entry_key
+from strands_cli.planning.planned_tool import McpTool
 from strands_cli.planning.provider_checks import check_provider, unknown_provider
 from strands_cli.planning.recording_checks import summarizer_of
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
@@ -208,11 +209,16 @@ def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
     alternates = alternates_of(spec, agent, around.options) if model.provider != "replay" else ()
     named = around.base_dir / spec.runtime.recording if spec.runtime.recording else around.recording
     recording = named if model.provider == "replay" else None
+    pointer = f"/agents/{escape(agent_id)}"
+    tools = resolver.agent_tools(agent.tools, f"{pointer}/tools", has_skills=agent.skills is None)
+    if isinstance(agent.tools_shown, tuple):
+        where = resolver.context.document.where(f"{pointer}/tools_shown")
+        resolver.context.findings += check_shown(agent.tools_shown, tools, where)
     return PlannedAgent(
         id=agent_id,
         prompt=agent.prompt or "",
         model=model,
-        tools=resolver.agent_tools(agent.tools, f"/agents/{escape(agent_id)}/tools", has_skills=agent.skills is None),
+        tools=tools,
         recording=recording,
         input_schema=agent.input_schema if isinstance(agent.input_schema, Mapping) else None,
         output_schema=agent.output_schema if isinstance(agent.output_schema, Mapping) else None,
@@ -226,7 +232,19 @@ def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
         budgets=agent.budgets,
         loops=agent.loops or spec.runtime.loops or Loops(),
         alternates=alternates,
+        tools_shown=next((word for word in (agent.tools_shown, spec.runtime.tools_shown) if word is not None), "auto"),
     )
+
+
+def check_shown(shown: Sequence[str], tools: Sequence[PlannedTool], where: Where) -> Iterator[Finding]:
+    """Yield a warning for each name of `tools_shown` that no tool of the agent has, as far as they are known."""
+    names = [tool.name for tool in tools]
+    if any(isinstance(tool, McpTool) and tool.member is None for tool in tools):
+        return  # those of a server are known when it is started
+    for name in shown:
+        if name not in names:
+            message = f"`tools_shown` names '{name}', which is the name of no tool of the agent"
+            yield Finding(NO_EFFECT, message, where, suggest(name, names), "warning")
 
 
 def tools_of_steps(

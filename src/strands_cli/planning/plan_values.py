@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Finding
 from strands_cli.planning.planned_tool import (
+    AUTO_ABOVE,
     AnyTool,
     InstalledTool,
     LateTool,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.prices import PriceTable
     from strands_cli.workflow.agent_sections import AgentBudgets, AgentLimits
     from strands_cli.workflow.model import WorkflowSpec
-    from strands_cli.workflow.sections import Failure, InputSpec, Loops
+    from strands_cli.workflow.sections import Failure, InputSpec, Loops, ToolsShown
     from strands_cli.workflow.skill_folders import SkillFolder
     from strands_cli.workflow.steps import AgentStep, ToolEntry
     from strands_cli.yaml_files.document import Document
@@ -187,6 +188,7 @@ class PlannedAgent:
     budgets: AgentBudgets | None = None
     loops: Loops | None = None
     alternates: tuple[Alternate, ...] = ()
+    tools_shown: ToolsShown = "all"
 
     @property
     def models(self) -> tuple[ModelSettings, ...]:
@@ -197,6 +199,10 @@ class PlannedAgent:
     def every_model(self) -> tuple[ModelSettings, ...]:
         """Every model that a step of it may ask: also that of summaries."""
         return (*self.models, *([self.summarizer] if self.summarizer is not None else []))
+
+    def defers(self, number: int) -> bool:
+        """Return whether its model sees definitions of so many tools only where it loads them."""
+        return number > AUTO_ABOVE if self.tools_shown == "auto" else self.tools_shown != "all"
 
 
 @dataclass(frozen=True, slots=True)

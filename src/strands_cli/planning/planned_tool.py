@@ -318,6 +318,16 @@ class ObjectTool(AnyTool):
     sources: frozenset[str] = frozenset({"object"})
 
 
+# The name of the tool that loads the definitions of the other ones of its agent; with more tools than these, `auto`
+# adds it: docs/explanation/memory-and-context.md has the figures.
+FINDER, AUTO_ABOVE = "find_tool", 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinderTool(ObjectTool):
+    """The program's own tool `find_tool`; no rule is about it, since it touches nothing but the agent's own tools."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonTool(AnyTool):
     """Python that the workflow names by module and that no distribution ships; its record knows only the place.

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 
 from strands_cli.texts.canonical_json import json_object
-from strands_cli.workflow.sections import FormatModel, Identifier, InputSpec, Loops, ModelEntry, ReadByItself
+from strands_cli.workflow.sections import (
+    FormatModel,
+    Identifier,
+    InputSpec,
+    Loops,
+    ModelEntry,
+    ReadByItself,
+    ToolsShown,
+)
 from strands_cli.workflow.steps import ToolEntry
 
 if TYPE_CHECKING:
@@ -225,6 +233,9 @@ class AgentSpec(FormatModel):
         description="Limits of this agent, all of its steps in the run together.",
     )
     loops: Loops | None = Field(default=None, description="Its repeated calls; that of `runtime` if not given.")
+    tools_shown: ToolsShown | None = Field(
+        default=None, description="Which definitions of its tools its model sees; that of `runtime` if not given."
+    )
 
     @property
     def takes_object(self) -> bool:

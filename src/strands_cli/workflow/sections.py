@@ -214,6 +214,20 @@ class FailurePolicy(FormatModel):
     wait_max: float = Field(default=60, ge=0, description="Longest wait between tries, in seconds.")
 
 
+# The tools whose definitions a model sees from the start.
+ToolsShown = Annotated[
+    Literal["all", "deferred", "auto"] | tuple[Identifier, ...],
+    BeforeValidator(lambda value: _word_of(value, ("all", "deferred", "auto"))),
+]
+
+
+def _word_of(value: Any, words: tuple[str, ...]) -> Any:
+    """Return a value of another type than text, or one of these words."""
+    if isinstance(value, (str, bool)) and value not in words:
+        raise PydanticCustomError("literal_error", "not a word", {"expected": ", ".join(words)})
+    return value
+
+
 class Loops(FormatModel):
     """What happens to an agent that makes the same calls with the same results, turn after turn; `off`: nothing.
 
@@ -230,8 +244,7 @@ class Loops(FormatModel):
     @classmethod
     def expand(cls, value: Any) -> Any:
         """Read `off` as both."""
-        if isinstance(value, (str, bool)) and value != "off":
-            raise PydanticCustomError("literal_error", "not off", {"expected": "off"})
+        value = _word_of(value, ("off",))
         return {"hint_after": value, "stop_after": value} if value == "off" else value
 
 
@@ -303,6 +316,11 @@ class Runtime(FormatModel):
         default=(),
         description="In place of `provider` and `model_id`: the model, and those that go on with a call when the ones"
         " before them are down; each PROVIDER/MODEL, an alias or an object.",
+    )
+    tools_shown: ToolsShown | None = Field(
+        default=None,
+        description="`all`: a model sees the definitions of all tools of its agent; `deferred`: their names, and loads"
+        " definitions by `find_tool`; names: the same, but for these tools; `auto` (default): deferred above 40 tools.",
     )
     recording: str | None = Field(
         default=None, description="The recording that provider `replay` plays, beside the workflow."

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.plan_command import bound_words, loop_words, model_words, parts_of, step_tools
+from strands_cli.cli.commands.plan_command import (
+    bound_words,
+    loop_words,
+    model_words,
+    parts_of,
+    shown_words,
+    step_tools,
+)
 from strands_cli.cli.output.messages import error_document
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal.workflow_summary import about_document
@@ -143,6 +150,8 @@ def _agent_tools(agent: PlannedAgent) -> Iterator[str]:
         yield "It has no tools."
     for tool in agent.tools:
         yield from _tool(tool)
+    for words in shown_words(agent):
+        yield f"{words[0].upper()}{words[1:]}."
 
 
 def _tool(tool: PlannedTool) -> Iterator[str]:

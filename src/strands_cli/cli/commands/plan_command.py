@@ -106,6 +106,7 @@ def plan_text(planned: Plan) -> str:
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
         lines += [line for tool in agent.tools for line in _tool_lines(tool)]
+        lines += [f"  shown   {words}" for words in shown_words(agent)]
         if agent.loops is not None and agent.loops.model_fields_set:
             lines += [f"  loops   {words}" for words in loop_words(agent)]
     for step in planned.steps:
@@ -175,6 +176,19 @@ def _words_of(model: ModelSettings) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in settings.items() if value is not None)])
 
 
+def shown_words(agent: PlannedAgent) -> list[str]:
+    """Return how the model sees the tools of its agent; nothing where it sees all definitions."""
+    from strands_cli.planning.planned_tool import AUTO_ABOVE, FINDER, McpTool
+
+    servers = [tool.server.id for tool in agent.tools if isinstance(tool, McpTool) and tool.member is None]
+    if not agent.tools or not (agent.defers(len(agent.tools)) or (servers and agent.tools_shown == "auto")):
+        return []
+    condition = "" if agent.defers(len(agent.tools)) else f", if they are more than {AUTO_ABOVE} with those of servers"
+    always = agent.tools_shown if isinstance(agent.tools_shown, tuple) else ()
+    but = f", but for {', '.join(always)}" if always else ""
+    return [f"its model sees the names of its tools{but}, and loads definitions by {FINDER}{condition}"]
+
+
 def loop_words(agent: PlannedAgent) -> list[str]:
     """Return when an agent that repeats its calls gets a hint, and when it is stopped; nothing without tools."""
     if agent.loops is None or not agent.tools:
@@ -230,6 +244,7 @@ def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
         "model": _model_document(agent.model),
         **({"alternates": alternates} if (alternates := list(map(_alternate_document, agent.alternates))) else {}),
         **({"loops": agent.loops.model_dump()} if agent.loops is not None else {}),
+        "tools_shown": list(agent.tools_shown) if isinstance(agent.tools_shown, tuple) else agent.tools_shown,
         "tools": [_tool_document(tool) for tool in agent.tools],
     }
 

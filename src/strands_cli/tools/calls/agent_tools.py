@@ -23,6 +23,7 @@ from strands_cli.planning.plan_values import PlannedTool
 from strands_cli.planning.planned_tool import LateTool
 from strands_cli.policy.rule import LATE
 from strands_cli.tools.calls.approval import BY_HOOKS, AgentChanges, LateSpecs
+from strands_cli.tools.calls.deferred_tools import DeferredTools
 from strands_cli.tools.calls.inner_calls import InnerCaller, OpenCall, agent_itself, call_of, open_call
 from strands_cli.tools.calls.loops import LoopWatch
 from strands_cli.tools.calls.ordering import Order
@@ -57,6 +58,7 @@ class AgentTools:
         offered: The tools that were planned.
         broken_inputs: Returns the arguments of the model's last turn that were not JSON, by tool-use id.
         loops: When an agent that repeats calls gets a hint, and when it is stopped; None for never.
+        deferred: Those of them whose definitions the model loads itself; None if it sees all.
     """
 
     def __init__(
@@ -66,11 +68,14 @@ class AgentTools:
         check: PermissionCheck,
         broken_inputs: Callable[[], Mapping[str, str]],
         loops: Loops | None = None,
+        deferred: DeferredTools | None = None,
     ) -> None:
         self._scope = scope
         polling = {loaded.planned.name for loaded in offered if loaded.claims.get("polls") is True}
         self._loops = LoopWatch(loops, scope, polling) if loops is not None else None
         self._check = check
+        self._deferred = deferred
+        offered = offered if deferred is None else [deferred.finder, *offered]
         self._order = Order(scope, [loaded.planned for loaded in offered])
         self._broken_inputs = broken_inputs
         self.planned: list[Any] = [CheckedTool(loaded, self._call_of_tool) for loaded in offered]
@@ -103,7 +108,10 @@ class AgentTools:
             context.agent.model = self._model
             message = "a tool or a hook has put another model in its agent, which has no effect: the workflow names it"
             self._scope.emit(RunWarning(self._scope.now(), message))
-        specs = copy.deepcopy(self._registry.get_all_tool_specs())
+        specs: Any = self._registry.get_all_tool_specs()
+        if self._deferred is not None:
+            specs = self._deferred.specs(specs, context.messages, self._late_tools())
+        specs = copy.deepcopy(specs)
         async for event in next_fn(context.replace(model=self._model, tool_specs=specs)):
             yield event
 

@@ -23,6 +23,7 @@ from strands_cli.events import ALLOWED_BY, NO_PERSON, ToolCallDecided, ToolCallF
 from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.plan_values import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tool import (
+    FinderTool,
     InstalledTool,
     LateTool,
     PythonTool,
@@ -353,6 +354,8 @@ class PermissionCheck:
         planned, scope = attempt.tool.planned, attempt.scope
         if isinstance(planned, LateTool) and self.locked:
             decision = Decision("deny", "the lock does not have this tool, which was registered during the run")
+        elif isinstance(planned, FinderTool):
+            decision = Decision("allow", "it loads definitions of the agent's own tools")
         else:
             decision = await self._plugins.decide(attempt.tool, request, scope)
         # The words of a plugin, and arguments in a rule, may hold secrets.
