@@ -26,6 +26,7 @@ def in_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """Work in the folder, without a key in the environment."""
     monkeypatch.chdir(folder.work)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("STRANDS_RUNS_DIR", str(folder.runs))
     return folder
 
 

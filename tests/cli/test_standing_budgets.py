@@ -150,3 +150,41 @@ def test_a_limit_that_means_nothing_is_a_finding_and_nothing_runs(folder: Folder
     assert (ran.code, set(ran.codes)) == (21, {"bad-policy"})
     assert "strands-policy.yaml:2" in ran.err
     assert "fix: " in ran.err
+
+
+def test_a_plan_tells_what_is_certain_expected_and_unknown(folder: Folder) -> None:
+    flow(folder)
+    standing(folder, {"per": ["day", "key"], "max_cost_usd": 1})
+    with ModelServer([TURN, Turn("two", usage=(200, 20))], repeat=True) as server:
+        before = folder.strands("plan", "flow.yaml", "--max-cost", "0.5", "--json", **keys(server)).document["money"]
+        assert (before["certain"]["max_cost_usd"], before["expected"]) == (0.5, None)
+        assert "no earlier runs" in folder.strands("plan", "flow.yaml", **keys(server)).out
+        for _ in range(2):
+            assert folder.strands("run", "flow.yaml", **keys(server)).code == 0
+        after = folder.strands("plan", "flow.yaml", "--json", **keys(server)).document["money"]
+        assert after["expected"]["runs"] == 2
+        assert after["expected"]["tokens"] == {"p50": 330, "p90": 330}
+        assert after["expected"]["cost_usd"] == pytest.approx({"p50": 3 * CALL, "p90": 3 * CALL})
+        (state,) = after["certain"]["budgets"]
+        assert (state["spent"], state["for"]) == (pytest.approx(6 * CALL), {"key": "openai"})
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", after["prices"]["date"])
+        stats = folder.strands("runs", "stats", "--json").document
+        assert stats["budgets"] == [state]
+        assert state["policy"] in folder.strands("runs", "stats").out
+        standing(folder, {"per": "day", "max_cost_usd": CALL})
+        refused = folder.strands("plan", "flow.yaml", **keys(server))
+        assert (refused.code, folder.strands("run", "flow.yaml", **keys(server)).code) == (20, 20)
+        assert "expected" in refused.out
+
+
+def test_a_plan_names_unknown_prices_and_a_store_that_cannot_be_read(folder: Folder) -> None:
+    flow(folder)
+    spec = json.loads((folder.work / "flow.yaml").read_text())
+    spec["runtime"]["model_id"] = "unheard-of"
+    folder.write("flow.yaml", spec)
+    folder.runs.write_text("no directory")
+    ran = folder.strands("plan", "flow.yaml", "--json", OPENAI_API_KEY="any")
+    assert ran.code == 0
+    price, store = ran.document["money"]["unknown"]
+    assert "openai/unheard-of" in price
+    assert str(folder.runs) in store

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -19,6 +20,7 @@ from strands_cli.run_views.open_questions import answer_commands, command, quest
 
 if TYPE_CHECKING:
     from strands_cli.engine.store_port import RunStore, StoredJournal, StoredRun
+    from strands_cli.engine.stored_runs.ledger import BudgetState
     from strands_cli.engine.stored_runs.summary import RunSummary
     from strands_cli.run_views.fetched_artifacts import StoredArtifact
     from strands_cli.run_views.whole_effect import WholeEffect
@@ -196,6 +198,18 @@ class Runs:
     def without_parts(runs: Iterable[StoredRun]) -> list[StoredRun]:
         """Return runs without the parts of others among them."""
         return without_parts(runs)
+
+    def budgets(self) -> list[BudgetState]:
+        """Return the limits over time of the policy files in force here, with what the runs of the store have spent.
+
+        Raises:
+            Denied: A policy file is wrong.
+        """
+        from strands_cli.config import settings_without_store
+        from strands_cli.run_views.money import states_of_all
+        from strands_cli.user_files.policy_files import read_policies
+
+        return states_of_all(read_policies(settings_without_store(), Path.cwd()).budgets, self.store)
 
     def find(self, name: str) -> str:
         """Return the id of a run, by its id, the start of its id, or `last`.

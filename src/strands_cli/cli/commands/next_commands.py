@@ -160,7 +160,8 @@ def is_stored(run_id: str, place: StorePlace) -> bool:
 
 def _larger(error: BudgetExceeded, run_id: str, place: StorePlace) -> str:
     if error.limit is None:
-        return error.fix or ""
+        of_policy = error.free_at is not None
+        return f"{error.fix}; then: {command('resume', run_id, store=place)}" if of_policy else error.fix or ""
     resume = command("resume", run_id, "--budget", f"{error.limit}={twice(error.spent)}", store=place)
     return f"to continue with a larger limit: {resume}"
 

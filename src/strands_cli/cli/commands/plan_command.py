@@ -20,6 +20,7 @@ from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
+    from strands_cli.cli.commands.plan_money import PlannedMoney
     from strands_cli.planning.plan_values import Alternate, Bounds, Plan, PlannedAgent, PlannedTool
     from strands_cli.providers import ModelSettings
 
@@ -51,14 +52,17 @@ def plan(
             problem = error_document(error)
             print_json({"file": spec, "error": problem, "findings": problem.pop("findings")})
         raise
+    from strands_cli.cli.commands.plan_money import PlannedMoney
+
+    money = PlannedMoney(planned)
     if output == "json":
-        print_json(plan_document(planned))
+        print_json({**plan_document(planned), "money": money.document()})
     else:
-        print_result(plan_mermaid(planned) if output == "mermaid" else plan_text(planned))
-    return _report(planned, quiet=output == "json")
+        print_result(plan_mermaid(planned) if output == "mermaid" else plan_text(planned, money.lines()))
+    return _report(planned, money, quiet=output == "json")
 
 
-def _report(planned: Plan, *, quiet: bool) -> int:
+def _report(planned: Plan, money: PlannedMoney, *, quiet: bool) -> int:
     """Print the findings (unless the JSON document has them) and return the exit code that `run` would give."""
     from strands_cli.planning.plan_builder import require_runnable
 
@@ -70,6 +74,8 @@ def _report(planned: Plan, *, quiet: bool) -> int:
         return error.exit_code
     try:
         _require_notifications()
+        for state in money.states:
+            state.require()
     except StrandsCliError as error:
         return report_error(error)
     return ExitCode.OK
@@ -88,8 +94,8 @@ def _require_notifications() -> None:
         notify_part()
 
 
-def plan_text(planned: Plan) -> str:
-    """Return the plan as text."""
+def plan_text(planned: Plan, money: Iterable[str] = ()) -> str:
+    """Return the plan as text, with lines about its money."""
     from strands_cli.planning.authority_sentences import authority_sections
     from strands_cli.planning.data_flow.planned_authority import authority_of
 
@@ -120,7 +126,7 @@ def plan_text(planned: Plan) -> str:
         lines += ["tools of steps", *(line for tool in of_steps for line in _tool_lines(tool))]
     replaced = "  (replaces the file of this name)" if spec.outputs.overwrite else ""
     lines += [f"artifact  {artifact.path}{replaced}" for artifact in spec.outputs.artifacts]
-    lines.append(f"bounds    {bound_words(planned.bounds)}")
+    lines += [f"bounds    {bound_words(planned.bounds)}", *money]
     for title, sentences in authority_sections(authority_of(planned), is_complete=planned.is_complete).items():
         lines += [title, *(f"  {sentence}" for sentence in sentences)] if sentences else []
     return "\n".join(map(one_line, lines))

@@ -183,6 +183,26 @@ class BudgetState:
             return spent < limit
         return spent < limit and spent + most <= limit and not self.spent.unpriced
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The limit, whose it is, what is spent, until when, and where it is written, in words."""
+        budget, until = self.budget, self.free_on.isoformat()
+        return budget.words, ", ".join(self.group), budget.amount(self.spent.of(budget.name)), until, budget.origin
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as JSON."""
+        budget = self.budget
+        return {
+            "policy": budget.origin,
+            "per": [budget.period, *budget.each],
+            "for": {**dict(budget.only), **dict(zip(budget.each, self.group, strict=True))},
+            "limit": budget.name,
+            "most": budget.limit,
+            "spent": self.spent.of(budget.name),
+            "calls_of_unknown_cost": self.spent.unpriced,
+            "until": f"{self.free_on}T00:00Z",
+        }
+
     def require(self, most: float = 0.0) -> None:
         """Check that one more call may begin.
 
@@ -200,7 +220,7 @@ class BudgetState:
         error = BudgetExceeded(
             f"budget: {budget.origin} allows {budget.words}: {reason}; the next {budget.period} begins at "
             f"{self.free_on}T00:00Z",
-            fix="to continue then, or with a larger limit there: strands resume RUN",
+            fix="wait until then, or raise that limit",
         )
         error.is_of_many, error.free_at = True, beginning_of(self.free_on)
         raise error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,18 +55,21 @@ def show_stats(
     with Runs(where.place) as runs:
         chosen, problems = runs_since(runs, since)
         stats = stats_of(runs, chosen, by.value if by else None)
+        budgets = runs.budgets()
     problems += stats.problems
     if as_json:
         total = stats_document(stats.total, named=False)
         groups = [stats_document(group) for group in stats.groups]
-        print_json({"by": by.value if by else None, "total": total, "groups": groups, "problems": problems})
+        spent = [state.as_dict() for state in budgets]
+        numbers = {"total": total, "groups": groups, "budgets": spent, "problems": problems}
+        print_json({"by": by.value if by else None, **numbers})
         return
     for problem in problems:
         say(f"warning: {problem}")
     if not stats.total.runs:
         say("no runs")
         return
-    print_result("\n".join(_lines(stats, by)))
+    print_result("\n".join([*_lines(stats, by), *_budget_lines([state.cells for state in budgets])]))
 
 
 def stats_document(stats: Stats, *, named: bool = True) -> dict[str, Any]:
@@ -101,6 +104,13 @@ def _lines(stats: RunStats, by: GroupBy | None) -> Iterator[str]:
     yield from table([heads, *(_cells(group, group.name) for group in stats.groups)])
     if unit:
         yield f"SUCCESS, P50 and P95 are of {unit}."
+
+
+def _budget_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the table of the limits over time of policy."""
+    if rows:
+        yield ""
+        yield from table([("BUDGET", "FOR", "SPENT", "UNTIL", "POLICY"), *rows])
 
 
 def _cells(stats: Stats, name: str) -> tuple[str, ...]:
