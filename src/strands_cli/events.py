@@ -15,6 +15,11 @@ RunStatus = Literal[
 ]
 StepKind = Literal["agent", "gate", "call"]
 
+# These two report cached tokens beside the input tokens; all others count them among the input tokens.
+# https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html
+CACHE_BESIDE_INPUT = frozenset({"anthropic", "bedrock"})
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -47,6 +52,11 @@ class Usage:
             return f"{self.total_tokens} tokens"
         part = "" if self.estimated_tokens == self.total_tokens else f"{self.estimated_tokens} of them "
         return f"{self.total_tokens} tokens ({part}estimated)"
+
+    def of_prompts(self, model: str) -> int:
+        """Return the tokens of all requests, cached or not; `model` is the provider, and the model behind a `/`."""
+        beside = self.cache_read_tokens + self.cache_write_tokens
+        return self.input_tokens + (beside if model.partition("/")[0] in CACHE_BESIDE_INPUT else 0)
 
     def counts(self) -> dict[str, int]:
         """Return the tokens as JSON documents have them; how many are estimated, where some are."""

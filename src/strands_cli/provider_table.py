@@ -324,6 +324,8 @@ _TABLE = (
 )
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _TABLE}
 
+# The value of `cache_config` with which nothing is marked for a cache.
+OFF = "off"
 # Options whose value is a mapping; another value fails inside the SDK, far from its cause.
 MAPPING_OPTIONS = _words(
     "params client_args ollama_client_args options additional_args additional_request_fields endpoint_config"

@@ -17,7 +17,7 @@ from strands_cli.agents.agent_runner import RunModels, SdkAgentRunner, SharedMod
 from strands_cli.agents.compaction import Context
 from strands_cli.agents.model.fallback import Candidate
 from strands_cli.agents.model.models import failure_to_close
-from strands_cli.agents.model.plugin_models import filled_settings, maker_of, model_of
+from strands_cli.agents.model.plugin_models import filled_settings, maker_of, model_of, with_cache_points
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.config import use_private_bytecode
 from strands_cli.engine.effects.budget import Budget
@@ -430,9 +430,13 @@ class _Assembly:
 
 def _with_others(agent: PlannedAgent, make: Callable[..., SharedModel]) -> SharedModel:
     """Return the model of an agent with those that go on in its place."""
-    model = make(agent.model, who=agent.id)
-    others = [(make(other.model, who=agent.id), other) for other in agent.alternates]
-    model.others = [Candidate(made, other.model, other.on, made.shared) for made, other in others]
+
+    def made(settings: ModelSettings) -> SharedModel:
+        return make(with_cache_points(settings, has_tools=bool(agent.tools)), who=agent.id)
+
+    model = made(agent.model)
+    others = [(made(other.model), other) for other in agent.alternates]
+    model.others = [Candidate(another, other.model, other.on, another.shared) for another, other in others]
     return model
 
 

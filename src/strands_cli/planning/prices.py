@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Code, Finding, NotEquipped, Where
+from strands_cli.events import CACHE_BESIDE_INPUT
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ BAD_PRICES = Code(
 VARIABLE = "STRANDS_PRICES"
 TABLE = Path(__file__).with_name("prices.json")
 _KINDS = ("input", "output", "cache_read", "cache_write")
-# These two report cached tokens beside the input tokens; all others count them among the input tokens.
-# https://platform.claude.com/docs/en/build-with-claude/prompt-caching
-# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html
-_CACHE_BESIDE_INPUT = frozenset({"anthropic", "bedrock"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +147,7 @@ def _is_amount(value: Any) -> bool:
 
 
 def _price(name: str, entry: Mapping[str, float]) -> Price:
-    return Price(**entry, cache_beside_input=name.partition("/")[0] in _CACHE_BESIDE_INPUT)
+    return Price(**entry, cache_beside_input=name.partition("/")[0] in CACHE_BESIDE_INPUT)
 
 
 def _no_table(path: Path, problems: list[str]) -> NotEquipped:

@@ -15,7 +15,7 @@ from typing import Any
 from strands_cli.default_parts import OURS
 from strands_cli.default_parts import PROVIDERS as GROUP
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, SYNONYMS, Provider
+from strands_cli.provider_table import MAPPING_OPTIONS, OFF, PROVIDERS, SYNONYMS, Provider
 from strands_cli.providers import (
     SETTING_FIELDS,
     ModelSettings,
@@ -263,6 +263,8 @@ def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) 
             yield Finding(UNKNOWN_OPTION, message, where, f"write '{fields[key]}' beside 'provider'")
         elif key not in provider.options:
             yield _unknown_option(key, provider.options, f"provider '{provider.name}'", where)
+        elif key == "cache_config" and value == OFF:
+            continue
         elif _must_be_mapping(provider, key) and not isinstance(value, Mapping):
             message = f"option '{key}' of provider '{provider.name}' must be a mapping, not {type(value).__name__}"
             yield Finding(OPTION_TYPE, message, where, f"write '{key}:' with its keys below it")

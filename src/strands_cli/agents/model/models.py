@@ -15,7 +15,7 @@ from strands_cli.agents.model.read_answer import is_this_machine
 from strands_cli.catalog.distributions.scan import import_named
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError, suggest
 from strands_cli.planning.provider_checks import check_extra
-from strands_cli.provider_table import PROVIDERS, Place, Provider, known_provider
+from strands_cli.provider_table import OFF, PROVIDERS, Place, Provider, known_provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at, written_host
 from strands_cli.tools.pinned_transport import UnopenedPlace, library_of, require_admitted_now, tls_context_for
 
@@ -329,6 +329,8 @@ def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict
     """
     provider = known_provider(settings.provider) or PROVIDERS[settings.provider]
     arguments: dict[str, Any] = copied(settings.options)
+    if arguments.get("cache_config") == OFF:
+        del arguments["cache_config"]
     for name in SETTING_FIELDS:
         path, value = place_of(provider, name, settings, environ), getattr(settings, name)
         if path is not None and value is not None:

@@ -37,6 +37,22 @@ def model_of(
     return build_model(filled_settings(settings, secrets), of_others=of_others)
 
 
+# The providers whose services read a prompt from a cache up to a marked place, and their options about that.
+_MARKED = frozenset({"anthropic", "bedrock"})
+_CACHE_OPTIONS = frozenset({"cache_config", "cache_tools", "cache_prompt"})
+
+
+def with_cache_points(settings: ModelSettings, *, has_tools: bool) -> ModelSettings:
+    """Return settings with which tools, system prompt and conversation are cached, where options say nothing of it.
+
+    An agent without tools mostly sends one request, which nothing reads again: to write the cache costs more then.
+    The SDK leaves the places out for models of Bedrock that are not known to take them.
+    """
+    if settings.provider not in _MARKED or not has_tools or _CACHE_OPTIONS & settings.options.keys():
+        return settings
+    return replace(settings, options={**settings.options, "cache_config": {"tools_ttl": True}})
+
+
 def maker_of(settings: ModelSettings) -> str:
     """Return the maker of the model: another plan may have another distribution for a provider of this name."""
     provider = known_provider(settings.provider)

@@ -27,6 +27,7 @@ class Stats:
         failed: Runs, calls or steps that failed. Those that wait, work, were cancelled or denied are neither.
         p50_s: The median of the seconds that those runs, calls or steps took; None where there is none.
         p95_s: The seconds that 95 of 100 did not exceed.
+        prompt_tokens: The tokens of all requests, cached or not.
         known_cost: In US dollars, of the calls with a known cost.
         unpriced: How many model calls have an unknown cost.
         worst_tool: The tool that failed most often, how often, and of how many calls; None where none failed.
@@ -41,6 +42,7 @@ class Stats:
     model_calls: int
     tool_calls: int
     usage: Usage
+    prompt_tokens: int
     known_cost: float
     unpriced: int
     worst_tool: tuple[str, int, int] | None
@@ -50,6 +52,11 @@ class Stats:
         """The part that succeeded, from 0 to 1; None where nothing has ended."""
         ended = self.succeeded + self.failed
         return self.succeeded / ended if ended else None
+
+    @property
+    def cache_hits(self) -> float | None:
+        """The part of the tokens of requests that was read from a cache, from 0 to 1; None without requests."""
+        return min(1.0, self.usage.cache_read_tokens / self.prompt_tokens) if self.prompt_tokens else None
 
     @property
     def cost(self) -> float | None:
@@ -91,6 +98,7 @@ class _Group:
     seconds: array[float] = field(default_factory=lambda: array("d"))
     model_calls: int = 0
     usage: Usage = field(default_factory=Usage)
+    prompt_tokens: int = 0
     known_cost: float = 0.0
     unpriced: int = 0
     tools: Counter[str] = field(default_factory=Counter)
@@ -115,6 +123,7 @@ class _Group:
         elif fact.kind == "model" and fact.paid_calls:
             self.model_calls += fact.paid_calls
             self.usage += fact.usage
+            self.prompt_tokens += fact.usage.of_prompts(fact.model)
             self.unpriced += fact.cost is None
             self.known_cost += fact.cost or 0.0
 
@@ -131,6 +140,7 @@ class _Group:
             model_calls=self.model_calls,
             tool_calls=self.tools.total(),
             usage=self.usage,
+            prompt_tokens=self.prompt_tokens,
             known_cost=self.known_cost,
             unpriced=self.unpriced,
             worst_tool=(*worst, self.tools[worst[0]]) if worst[1] else None,

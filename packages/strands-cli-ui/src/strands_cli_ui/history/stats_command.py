@@ -86,6 +86,9 @@ def stats_document(stats: Stats, *, named: bool = True) -> dict[str, Any]:
         "model_calls": stats.model_calls,
         "tool_calls": stats.tool_calls,
         "usage": stats.usage.counts(),
+        "cache_read_tokens": stats.usage.cache_read_tokens,
+        "cache_write_tokens": stats.usage.cache_write_tokens,
+        "cache_hit_rate": stats.cache_hits,
         "cost_usd": stats.cost,
         "known_cost_usd": stats.known_cost,
         "calls_of_unknown_cost": stats.unpriced,
@@ -94,7 +97,7 @@ def stats_document(stats: Stats, *, named: bool = True) -> dict[str, Any]:
 
 
 def _lines(stats: RunStats, by: GroupBy | None) -> Iterator[str]:
-    heads = ("", "RUNS", "SUCCESS", "P50", "P95", "TOKENS IN", "TOKENS OUT", "COST", "MOST FAILING TOOL")
+    heads = ("", "RUNS", "SUCCESS", "P50", "P95", "TOKENS IN", "CACHED", "TOKENS OUT", "COST", "MOST FAILING TOOL")
     yield from table([heads, _cells(stats.total, "all runs")])
     if by is None:
         return
@@ -121,7 +124,8 @@ def _cells(stats: Stats, name: str) -> tuple[str, ...]:
         _share(stats),
         _length(stats.p50_s),
         _length(stats.p95_s),
-        str(stats.usage.input_tokens),
+        str(stats.prompt_tokens),
+        f"{stats.cache_hits:.0%}" if stats.usage.cache_read_tokens and stats.cache_hits is not None else "",
         str(stats.usage.output_tokens),
         _money(stats),
         f"{worst[0]} ({worst[1]} of {worst[2]})" if worst else "",
