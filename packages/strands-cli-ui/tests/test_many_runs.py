@@ -148,6 +148,22 @@ def test_numbers_are_of_what_they_are_grouped_by(made: Made) -> None:
     assert sum(one["runs"] for one in days) == 5
 
 
+@pytest.mark.parametrize(("model", "rate"), [("anthropic/claude-haiku-4-5", 0.75), ("openai/gpt-4o", 1.0)])
+def test_the_part_of_the_requests_that_a_cache_answered_is_counted_as_the_provider_reports_it(
+    made: Made, tmp_path: Path, model: str, rate: float
+) -> None:
+    runs = made.copy_to(tmp_path)
+    usage = '{"input_tokens": 100, "output_tokens": 5, "cache_read_tokens": 300}'
+    with contextlib.closing(sqlite3.connect(runs / made.ids["first"] / DATABASE)) as journal, journal:
+        journal.execute(
+            "UPDATE effects SET usage = ?, detail = json_set(detail, '$.model', ?) WHERE kind = 'model'", (usage, model)
+        )
+    total = made.document("stats", "--runs-dir", str(runs))["total"]
+    assert (total["cache_read_tokens"], total["cache_write_tokens"], total["cache_hit_rate"]) == (300, 0, rate)
+    assert f"{rate:.0%}" in made.runs("stats", "--runs-dir", str(runs)).out
+    assert made.document("stats")["total"]["cache_hit_rate"] is None
+
+
 def test_a_cost_that_is_not_known_is_never_shown_as_nothing(made: Made, tmp_path: Path) -> None:
     runs = made.copy_to(tmp_path)
     with contextlib.closing(sqlite3.connect(runs / made.ids["first"] / DATABASE)) as journal, journal:

@@ -105,6 +105,6 @@ def _continued(run: str, child: Child) -> Response:
     """Go to the page of a run that continues, unless it has failed to begin."""
     code = child.wait(SOON_S)
     # A run that fails says so on its own page.
-    if code in (None, ExitCode.OK, ExitCode.WAITING, ExitCode.RUN_FAILED, ExitCode.BUDGET):
+    if code in (None, ExitCode.OK, ExitCode.WAITING, ExitCode.RUN_FAILED, ExitCode.BUDGET, ExitCode.AGENT_LOOP):
         return go_to(f"/runs/{quote(run)}")
     return failure(run, child)
