@@ -23,7 +23,10 @@ pytestmark = pytest.mark.browser
 WAITS = 19
 NUMBERS = itertools.count()
 FIRST_PAINT = 100_000
-PLACES = ("/", "/inbox", "/runs/{run}", "/workflows", "/tools")
+PLACES = (
+    *("/", "/inbox", "/workflows", "/workflows/flow.yaml", "/tools", "/tool?name=look", "/runs/{run}"),
+    *("/runs/{run}?effect=steps.0/tool.0.look", *(f"/runs/{{run}}?tab={tab}" for tab in ("graph", "costs", "raw"))),
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +53,9 @@ def test_the_gate_of_a_run_is_answered_and_its_end_appears_by_itself(local: Loca
         page.locator(row_link(run)).click()
         page.get_by_role("button", name="Approve").click()
         page.locator("h1 .badge.completed").wait_for()
-        assert page.get_by_role("cell", name="answer.md").is_visible()
         assert page.get_by_role("cell", name="20", exact=True).is_visible()
+        page.get_by_role("link", name="Artifacts 1").click()
+        page.get_by_role("cell", name="answer.md").wait_for()
         assert window.complaints == []
 
 
@@ -170,3 +174,38 @@ def test_filters_act_at_once_and_the_way_back_leads_to_the_list_before(local: Lo
         page.go_back()
         page.locator(row_link(run)).wait_for()
         assert (window.drawn_from, window.complaints) == ([], []), "nothing is loaded again"
+
+
+def test_an_effect_is_shown_beside_the_steps_with_its_conversation_and_without_loading_the_page(
+    local: LocalPage,
+) -> None:
+    run = waiting(local)
+    with local.window(WIDTHS[2]) as window:
+        page = window.page
+        page.locator(row_link(run)).click()
+        beside = page.get_by_role("complementary", name="Selected step")
+        beside.get_by_text("Publish it?").wait_for()
+        window.forget()
+        page.get_by_role("link", name="step: steps.0 writer").press("Enter")
+        for words in ("How many jars of honey?", "I look first.", "the hives", "I see the hives", "There are 32."):
+            beside.get_by_text(words, exact=True).first.wait_for()
+        assert "steps.0 writer" in window.focused()
+        page.get_by_role("link", name="tool call: look").click()
+        beside.get_by_text("allow: the tool is read-only").wait_for()
+        page.get_by_role("link", name="Graph").click()
+        page.locator(".picture.pattern").get_by_role("link", name="steps.0").click()
+        beside.get_by_text("I look first.").first.wait_for()
+        page.go_back()
+        page.locator(".picture.pattern").wait_for()
+        assert (window.drawn_from, window.complaints) == ([], []), "nothing is loaded again"
+
+
+def test_the_question_of_a_run_is_on_the_first_screen_of_a_phone(local: LocalPage) -> None:
+    run = waiting(local)
+    with local.window(390) as window:
+        page = window.page
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.locator(row_link(run)).click()
+        box = page.get_by_role("button", name="Approve").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 844

@@ -38,8 +38,9 @@ def test_a_run_is_started_from_a_form_answered_and_leaves_its_artifact(local: Lo
         page.get_by_role("button", name="Start").click()
         page.get_by_role("button", name="Approve").click()
         page.locator("h1 .badge.completed").wait_for()
-        assert page.get_by_role("cell", name="artifacts/answer.md").is_visible()
         assert "wax </textarea>" in page.locator("main").inner_text()
+        page.get_by_role("link", name="Artifacts 1").click()
+        page.get_by_role("cell", name="artifacts/answer.md").wait_for()
         assert window.complaints == []
     assert (local.folder.work / "artifacts" / "answer.md").read_text(encoding="utf-8").startswith("# What I found")
 
@@ -67,13 +68,12 @@ def test_what_a_running_run_does_appears_while_it_is_watched(local: LocalPage, t
         page = window.page
         page.locator(row_link(run_id(folder))).click()
         page.locator("h1 .badge.running").wait_for()
-        opened = page.locator(f"#{anchor_of('steps.0')} > details")
-        opened.locator("summary").first.click()
-        opened.get_by_text("I see x").first.wait_for()
+        page.locator(f"#{anchor_of('steps.0')} a").click()
+        beside = page.get_by_role("complementary", name="Selected step")
+        beside.get_by_text("I see x").first.wait_for()
         threading.Thread(target=gate.write_text, args=("",), daemon=True).start()
         page.locator("h1 .badge.completed").wait_for()
-        assert opened.get_attribute("open") is not None, "what is open stays open"
-        assert opened.get_by_text("I see x").first.is_visible()
+        assert beside.get_by_text("I see x").first.is_visible(), "what was chosen stays chosen"
         assert window.complaints == []
     assert run.end().code == 0
 

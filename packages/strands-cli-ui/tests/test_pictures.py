@@ -1,4 +1,4 @@
-"""The pictures of a run as values: its pattern with states, its timeline, its costs, its budget."""
+"""The pictures of a run as values: its pattern with states, its costs, its budget."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def of_examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pictures]
     return found
 
 
-def _pictures_of(journal: SqliteJournal, now: float | None = None) -> Pictures:
+def _pictures_of(journal: SqliteJournal) -> Pictures:
     run = OpenedRun(journal)
-    return pictures_of(run, run.summary(), run.tree(), now)
+    return pictures_of(run, run.summary(), run.tree())
 
 
 def drawn(pictures: Pictures) -> tuple[dict[str, tuple[str, int]], list[tuple[str, str, str, bool]]]:
@@ -106,11 +106,9 @@ def test_a_run_that_waits_shows_the_person_and_what_has_not_begun(of_examples: d
     assert nodes["router.review"] == ("waiting", 1)
     assert nodes["orders.0"] == ("not-begun", 0)
     assert not any(edge[3] for edge in edges if edge[0] == "router.review")
-    (bar,) = of_examples["waiting"].timeline.lanes[-1].rows[0]
-    assert (bar.kind, bar.status, bar.is_open) == ("person", "waiting", True)
 
 
-def pictures(tmp_path: Path, rows: Sequence[Row], status: str, *, text: str = "", now: float | None = None) -> Pictures:
+def pictures(tmp_path: Path, rows: Sequence[Row], status: str, *, text: str = "") -> Pictures:
     """Return the pictures of a run that has these rows; it began at second 100."""
     with contextlib.closing(SqliteJournal.create(tmp_path / "run")) as journal:
 
@@ -121,7 +119,7 @@ def pictures(tmp_path: Path, rows: Sequence[Row], status: str, *, text: str = ""
         asyncio.run(fill())
         facts = {"file": "flow.yaml", "text": text, "base_dir": str(tmp_path), "worked_s": 2.0}
         journal.put(status=status, started_at=100.0, **facts)
-        return _pictures_of(journal, now)
+        return _pictures_of(journal)
 
 
 def chain_of(length: int) -> str:
@@ -147,50 +145,15 @@ def step(number: int, start: float, end: float | None, status: str = "done", **m
     )
 
 
-def test_the_time_between_two_sessions_is_drawn_short_and_stated(tmp_path: Path) -> None:
-    asked = Row("steps.1", "human", "done", "d", output={"text": "yes"}, started_at=101, ended_at=5101, detail={})
-    rows = [*step(0, 100, 101), asked, *step(2, 5101, 5102), *step(3, 9000, 9002)]
-    scale = pictures(tmp_path, rows, "completed").timeline.scale
-    assert [(gap.seconds, gap.is_waiting) for gap in scale.gaps] == [(5000.0, True), (3898.0, False)]
-    assert all(gap.width < 0.15 for gap in scale.gaps)
-    places = [scale.place_of(time) for time in (100, 101, 5101, 5102, 9000, 9002)]
-    assert places == sorted(places)
-    assert (places[0], places[-1]) == (0.0, 1.0)
-    assert places[1] - places[0] > 0.1, "the work has most of the width"
-    marks = [mark.place for mark in scale.marks()]
-    assert marks == sorted(marks)
-
-
-def test_an_effect_without_an_end_is_drawn_until_now_or_until_the_last_that_is_known(tmp_path: Path) -> None:
-    rows = [*step(0, 100, 104), *step(1, 101, None, "started")]
-    running = pictures(tmp_path, rows, "waiting", now=200.0).timeline
-    assert [(bar.ended_at, bar.is_open) for lane in running.lanes for bar in lane.rows[0]] == [
-        (104.0, False),
-        (200.0, True),
-    ]
-    stopped = pictures(tmp_path / "other", rows, "failed", now=200.0).timeline
-    assert [(bar.ended_at, bar.status) for lane in stopped.lanes for bar in lane.rows[0]] == [
-        (104.0, "done"),
-        (104.0, "stopped"),
-    ]
-
-
-def test_what_another_run_has_done_has_no_bar_and_no_cost(tmp_path: Path) -> None:
+def test_what_another_run_has_done_has_no_cost(tmp_path: Path) -> None:
     found = pictures(tmp_path, [*step(0, 1, 2, reused=True), *step(1, 100, 101)], "completed", text=chain_of(2))
-    assert [lane.name for lane in found.timeline.lanes] == ["steps.1"]
-    assert (found.timeline.reused, found.timeline.started_at) == (2, 100.0)
     assert [line.calls for line in found.costs.by_agent] == [1]
     assert drawn(found)[0]["steps.0"] == ("reused", 1)
 
 
-def test_a_run_of_many_steps_is_drawn_with_few_bars_that_count_all(tmp_path: Path) -> None:
+def test_of_a_run_of_many_steps_a_part_is_drawn(tmp_path: Path) -> None:
     rows = [row for number in range(1000) for row in step(number, 100 + number, 101 + number)]
     found = pictures(tmp_path, rows, "completed", text=chain_of(1000))
-    (lane,) = found.timeline.lanes
-    bars = [bar for row in lane.rows for bar in row]
-    assert (lane.name, lane.key) == ("one", None)
-    assert len(bars) <= 200
-    assert sum(bar.count for bar in bars) == found.timeline.effects == 1000
     assert found.pattern is not None
     assert (len(found.pattern.nodes), found.pattern.steps) == (60, 1000)
 
@@ -238,14 +201,12 @@ def test_each_limit_has_beside_it_what_is_used_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "- no workflow", "a: [", "version: 2\nname: x\n", "\x00"])
-def test_a_workflow_that_does_not_load_has_no_graph_and_the_rest_is_drawn(tmp_path: Path, text: str) -> None:
+def test_a_workflow_that_does_not_load_has_no_graph_and_no_limits(tmp_path: Path, text: str) -> None:
     found = pictures(tmp_path, list(step(0, 100, 101)), "completed", text=text)
     assert (found.pattern, found.budgets) == (None, ())
-    assert found.timeline.effects == 1
 
 
 def test_a_run_that_has_done_nothing_has_empty_pictures(tmp_path: Path) -> None:
     found = pictures(tmp_path, [], "failed", text=chain_of(1))
-    assert found.timeline.lanes == ()
     assert drawn(found)[0] == {"steps.0": ("not-begun", 0)}
     assert found.costs.by_model == ()

@@ -115,7 +115,7 @@ def test_a_page_that_waits_has_the_question_and_the_commands_that_answer_it(page
 def test_a_page_has_pictures_that_lead_to_effects_and_the_decisions_with_their_rules(page: RunPage) -> None:
     text = run_html(page)
     parsed = Parsed(text)
-    assert text.count('class="picture ') == 5, "pattern, timeline, agents, models, tools"
+    assert text.count('class="picture ') == 1
     assert f"#{anchor_of('steps.1')}" in parsed.links
     (decision,) = re.findall(r"<td><bdi>look</bdi></td><td>(\w+)</td><td class=\"number\">1</td>", text)
     assert decision == "allow"
@@ -128,14 +128,8 @@ def test_rows_that_cannot_be_read_are_shown_as_such(page: RunPage, tmp_path: Pat
         database.execute("UPDATE effects SET detail = '[', usage = 7 WHERE key = 'steps.0/model.1'")
     parsed = Parsed(run_html(page_of(run)))
     assert parsed.faults == []
-    warned = parsed.text.partition("Warnings")[2].partition("Questions")[0]
+    warned = parsed.text.partition("Warnings")[2].partition("Steps")[0]
     assert [key for key in ("steps.0/tool.0.look", "steps.0/model.1") if key not in warned] == []
-
-
-def test_a_body_links_to_whole_effects_where_it_does_not_have_them(page: RunPage) -> None:
-    body = run_body(page, effect_link=lambda key: f"/effects?key={key}")
-    assert "seen" not in body
-    assert "/effects?key=steps.0/tool.0.look" in Parsed(body).links
 
 
 @pytest.mark.parametrize(

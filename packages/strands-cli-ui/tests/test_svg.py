@@ -5,24 +5,20 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from strands_cli.events import Usage
+from strands_cli_ui.pages.cost_parts import budgets_html, costs_html
 from strands_cli_ui.pages.html_text import anchor_of
 from strands_cli_ui.pages.page_frame import stylesheet
-from strands_cli_ui.pictures.costs import BudgetBar, CostLine
+from strands_cli_ui.pictures.costs import BudgetBar, CostLine, Costs
 from strands_cli_ui.pictures.pattern_graph import PatternEdge, PatternGraph, PatternNode
-from strands_cli_ui.pictures.svg_bars import svg_bars, svg_budget
 from strands_cli_ui.pictures.svg_layers import layout_of
 from strands_cli_ui.pictures.svg_parts import time_span
 from strands_cli_ui.pictures.svg_pattern import svg_pattern
-from strands_cli_ui.pictures.svg_timeline import svg_timeline
-from strands_cli_ui.pictures.time_scale import scale_of
-from strands_cli_ui.pictures.timeline import Lane, Timeline
-from strands_cli_ui.pictures.timeline_bars import Bar
+from tests.parsed_page import Parsed
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = [
@@ -36,17 +32,6 @@ NAMES = [
 ]
 
 
-def timeline_with(name: str) -> Timeline:
-    bars = (
-        Bar(f"{name}/model.0", "model", "done", name, 100.0, 101.0),
-        Bar(f"{name}/approval", "person", "waiting", name, 101.0, 5000.0, is_open=True),
-        Bar(f"{name}/tool.0", "tool", "failed", name, 5000.0, 5001.0, count=7),
-    )
-    scale = scale_of(100.0, 5001.0, [(100.0, 101.0), (5000.0, 5001.0)], [(101.0, 5000.0)])
-    lanes = (Lane(name, name, name, (bars,)), Lane(name, None, "", (bars, bars)))
-    return Timeline(lanes, scale, 100.0, 5001.0, 21, left_out=3, reused=2, is_open=True)
-
-
 def graph_with(name: str) -> PatternGraph:
     nodes = (
         PatternNode("a", name, "agent", name, "done", name, 2),
@@ -57,12 +42,19 @@ def graph_with(name: str) -> PatternGraph:
     return PatternGraph("graph", nodes, edges, 1000)
 
 
+def link(key: str) -> str:
+    return f"#{anchor_of(key)}"
+
+
 def pictures_with(name: str) -> Iterator[str]:
-    yield svg_timeline(timeline_with(name))
+    yield svg_pattern(graph_with(name), link)
     yield svg_pattern(graph_with(name))
-    yield svg_bars([CostLine(name, 2, 1, Usage(10, 5), 0.5, 1, 2.0)] * 30, name)
-    yield svg_bars([CostLine(name, 1, seconds=1.0)], "Tools")
-    yield svg_budget([BudgetBar(name, 1e12, 0.0), BudgetBar("max_cost_usd", 0.9, 1.0, is_lower_bound=True)])
+
+
+def tables_with(name: str) -> str:
+    lines = (*([CostLine(name, 2, 1, Usage(10, 5), 0.5, 1, 2.0)] * 30), CostLine(name, 1, seconds=1.0))
+    limits = [BudgetBar(name, 1e12, 0.0), BudgetBar("max_cost_usd", 0.9, 1.0, is_lower_bound=True)]
+    return costs_html(Costs(lines, lines[-1:], ())) + budgets_html(limits)
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
@@ -71,7 +63,7 @@ def test_a_picture_is_well_formed_and_safe_whatever_the_names_are(name: str) -> 
         tree = ElementTree.fromstring(text)
         found = [(element.tag.removeprefix(SVG), element.attrib) for element in tree.iter()]
         assert {tag for tag, _ in found} <= {
-            *("div", "svg", "title", "desc", "g", "a", "rect", "path", "polygon", "polyline", "text")
+            *("div", "svg", "title", "desc", "g", "a", "rect", "path", "polygon", "text")
         }
         attributes = {name for _, given in found for name in given}
         assert attributes.isdisjoint({"style", "id"})
@@ -80,12 +72,17 @@ def test_a_picture_is_well_formed_and_safe_whatever_the_names_are(name: str) -> 
         assert len(text) < 30_000
 
 
-def test_each_part_of_a_picture_leads_to_its_effect_and_has_a_name() -> None:
-    tree = ElementTree.fromstring(svg_timeline(timeline_with("steps.0")))
-    links = {link.attrib["href"]: link.attrib["aria-label"] for link in tree.iter(f"{SVG}a")}
-    assert links.keys() == {f"#{anchor_of(f'steps.0{rest}')}" for rest in ("", "/model.0", "/approval", "/tool.0")}
-    assert all(links.values())
-    (node,) = ElementTree.fromstring(svg_pattern(graph_with("steps.0"))).iter(f"{SVG}a")
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_a_table_of_costs_is_sound_whatever_the_names_are(name: str) -> None:
+    page = Parsed(tables_with(name))
+    assert page.faults == []
+    assert [
+        part for part in ("unknown", "11 more", "at least $0.9000 of $1.0000 (90 %)") if part not in page.text
+    ] == []
+
+
+def test_each_node_that_has_begun_leads_to_its_effect() -> None:
+    (node,) = ElementTree.fromstring(svg_pattern(graph_with("steps.0"), link)).iter(f"{SVG}a")
     assert node.attrib["href"] == f"#{anchor_of('steps.0')}"
 
 
@@ -107,23 +104,12 @@ def test_each_class_of_a_picture_has_a_style() -> None:
         for element in ElementTree.fromstring(text).iter()
         for word in element.attrib.get("class", "").split()
     }
-    plain = {"timeline", "pattern", "costs", "budget", "node", "agent", "call", "gate", "model", "used", "below"}
+    plain = {"pattern", "node", "agent", "call"}
     assert used - known - plain == set()
 
 
-def test_of_many_bars_only_those_are_links_that_need_a_look() -> None:
-    bars = tuple(Bar(f"s/model.{one}", "model", "done", "w", 100.0 + one, 101.0 + one) for one in range(200))
-    bars = (*bars[:7], replace(bars[7], status="failed"), *bars[8:])
-    scale = scale_of(100.0, 300.0, [(100.0, 300.0)], [])
-    tree = ElementTree.fromstring(svg_timeline(Timeline((Lane("s", "s", "w", (bars,)),), scale, 100.0, 300.0, 200)))
-    links = [link.attrib["href"] for link in tree.iter(f"{SVG}a")]
-    assert links == [f"#{anchor_of('s')}", f"#{anchor_of('s/model.7')}"]
-
-
 def test_the_picture_of_a_run_without_anything_is_empty() -> None:
-    empty = replace(timeline_with("a"), lanes=())
-    assert svg_timeline(empty) == svg_pattern(PatternGraph("chain", (), (), 0)) == ""
-    assert svg_bars([], "Tools") == svg_budget([]) == ""
+    assert svg_pattern(PatternGraph("chain", (), (), 0)) == budgets_html([]) == costs_html(Costs((), (), ())) == ""
 
 
 def test_each_node_is_below_those_that_lead_to_it_and_no_two_share_a_place() -> None:

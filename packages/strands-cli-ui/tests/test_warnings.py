@@ -51,7 +51,7 @@ def warned(tmp_path: Path, rows: Sequence[Row]) -> Parsed:
 
         asyncio.run(fill())
         journal.put(status="completed", started_at=100.0, file="flow.yaml", text=FLOW, base_dir=str(tmp_path))
-        return Parsed(warnings(run_page_of(OpenedRun(journal))))
+        return Parsed(warnings(run_page_of(OpenedRun(journal)), lambda key: f"#{anchor_of(key)}"))
 
 
 def test_a_run_in_which_nothing_is_odd_has_no_warnings(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from strands_cli_ui.frame.ui_state import Ui
 from strands_cli_ui.live.event_stream import EventStream
 from strands_cli_ui.pages.html_text import preformatted
 from strands_cli_ui.views.inbox import show_inbox
-from strands_cli_ui.views.one_run import show_effect, show_keys, show_response, show_run
+from strands_cli_ui.views.one_run import show_effect, show_response, show_run
 from strands_cli_ui.views.run_actions import answer, cancel, resume
 from strands_cli_ui.views.runs_list import show_comparison, show_runs
 
@@ -45,7 +45,6 @@ def web_app(ui: Ui) -> Starlette:
             get("/compare", show_comparison),
             get("/runs/{run}", show_run),
             get("/runs/{run}/effects", show_effect),
-            get("/runs/{run}/keys", show_keys),
             get("/runs/{run}/response", show_response),
             Route("/runs/{run}/events", partial(_events, ui)),
             post("/runs/{run}/answer", answer),

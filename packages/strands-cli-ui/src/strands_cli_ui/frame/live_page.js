@@ -11,7 +11,7 @@
   // Nodes stay where they can, so that what is open, typed, selected or focused stays too.
   const change = (old, fresh) => {
     if (old.nodeType === 3 && old.data !== fresh.data) old.data = fresh.data;
-    if (old.nodeType !== 1 || old.dataset.kept) return;
+    if (old.nodeType !== 1) return;
     for (const { name } of [...old.attributes]) {
       if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
     }
@@ -114,23 +114,11 @@
     const copied = event.target.closest("[data-copy]"), link = event.target.closest("#live a[href]");
     if (copied) navigator.clipboard.writeText(copied.dataset.copy).then(() => note("Copied", false));
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const address = new URL(link.href);
+    const address = new URL(link.getAttribute("href"), location.href);
     if (address.origin !== location.origin || address.pathname !== location.pathname) return;
     if (address.search === location.search && address.hash) return;
     event.preventDefault();
     go(address, true);
   });
-  document.addEventListener("toggle", async (event) => {
-    const opened = event.target, source = opened.dataset && opened.dataset.effect;
-    const inside = source && opened.querySelector(":scope > .inside");
-    if (!inside) return;
-    delete inside.dataset.kept;
-    if (!opened.open) return;
-    const answer = await fetch(source, { credentials: "same-origin", redirect: "error" });
-    const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("inside");
-    if (!found) return;
-    inside.replaceChildren(...found.childNodes);
-    inside.dataset.kept = "yes";
-  }, true);
   follow();
 })();

@@ -25,19 +25,15 @@ def form(request: Any, action: str, inner: str, *, hidden: Mapping[str, str] | N
     return f'<form method="post" action="{escape(action)}">{hidden_inputs}{inner}</form>'
 
 
-def choice(name: str, value: str, label: str) -> str:
-    """Return a button that sends one more field."""
-    return f'<button name="{escape(name)}" value="{_exact(value)}">{escape(label)}</button>'
+def choice(name: str, value: str, label: str, *, is_main: bool = False) -> str:
+    """Return a button that sends one more field; the main one of a form is the first that a person sees."""
+    kind = ' class="main"' if is_main else ""
+    return f'<button name="{escape(name)}" value="{_exact(value)}"{kind}>{escape(label)}</button>'
 
 
 def option(value: str, *, is_chosen: bool = False) -> str:
     """Return one value of a list; without an attribute of its own a browser would send it as it is shown."""
     return f'<option value="{_exact(value)}"{" selected" if is_chosen else ""}>{escape(value)}</option>'
-
-
-def current(is_here: bool) -> str:
-    """Return the attribute of a link to what is shown."""
-    return ' aria-current="true"' if is_here else ""
 
 
 def section(title: str, inside: str) -> str:

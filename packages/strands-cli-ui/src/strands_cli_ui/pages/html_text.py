@@ -24,6 +24,7 @@ _PATHS = {
     "waiting": "M9 5v14M15 5v14",
     "running": "M12 3a9 9 0 1 0 9 9M12 7v5l3 2",
     "stopped": "M7 7h10v10H7z",
+    "step": "M12 8.5a3.5 3.5 0 1 0 .01 0",
     "model": "M12 3l2.2 6.8L21 12l-6.8 2.2L12 21l-2.2-6.8L3 12l6.8-2.2z",
     "person": "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM5 20a7 7 0 0 1 14 0",
     "file": "M7 3h7l5 5v13H7zM14 3v5h5",
@@ -81,7 +82,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 def money(cost: float | None) -> str:
     """Return a cost in US dollars; an unknown one is stated as such."""
     if cost is None:
-        return "cost unknown"
+        return "unknown"
     return f"${cost:.4f}" if cost else "$0"
 
 
@@ -130,6 +131,21 @@ def icon(name: str) -> str:
 def badge(status: str) -> str:
     """Return a status as a coloured word with a picture."""
     return f'<span class="badge {escape(status)}">{icon(_STATUS_ICONS.get(status, "stopped"))}{escape(status)}</span>'
+
+
+def current(is_here: bool) -> str:
+    """Return the attribute of a link to what is shown."""
+    return ' aria-current="true"' if is_here else ""
+
+
+def bar_of(place: float, width: float, kind: str = "", *, is_open: bool = False) -> str:
+    """Return a bar by shares of the width from 0 to 1; at least a line of it is seen."""
+    share = max(0.004, min(width, 1.0))
+    broken = ' class="open"' if is_open else ""
+    return (
+        f'<svg class="bar {kind}" aria-hidden="true"><rect x="{min(place, 1 - share) * 100:.5g}%" '
+        f'width="{share * 100:.4g}%" height="100%" rx="3"{broken}/></svg>'
+    )
 
 
 def table(name: str, heads: Iterable[str], rows: str, *, classes: str = "") -> str:

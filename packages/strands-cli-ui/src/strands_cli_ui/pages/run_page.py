@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.api import RunRecordError
 from strands_cli_ui.pages.html_text import escape
 from strands_cli_ui.pictures.run_pictures import Pictures, pictures_of
+from strands_cli_ui.pictures.waterfall import Waterfall, waterfall_of
 
 if TYPE_CHECKING:
     from strands_cli.api import Branch, OpenedRun, Redactor, RunSummary, WholeEffect
@@ -24,23 +25,23 @@ class RunPage:
     """A stored run as a page shows it.
 
     Attributes:
-        branches: Its effects as trees.
+        waterfall: Its effects as rows; their texts are as stored.
         whole: Whole effects by their key, redacted; of one that cannot be read, the reason.
         questions: The questions that wait for a person, as JSON, redacted.
         commands: The command lines that answer it.
         show_command: The command line that shows the run; with a key it shows one effect.
         redactor: It hides the secrets of the run in the other texts.
-        pictures: The values of its pictures; None where the page has none.
+        pictures: The values of its pictures.
     """
 
     summary: RunSummary
-    branches: tuple[Branch, ...]
+    waterfall: Waterfall
     whole: Mapping[str, WholeEffect | str]
     questions: Sequence[Mapping[str, Any]]
     commands: Sequence[str]
     show_command: str
     redactor: Redactor
-    pictures: Pictures | None = None
+    pictures: Pictures
 
     def text(self, value: object) -> str:
         """Return a text of the run as HTML, without secrets."""
@@ -51,12 +52,11 @@ class RunPage:
         return self.redactor.text(str(value))
 
 
-def run_page_of(run: OpenedRun, *, most_whole: int = MOST_WHOLE, has_pictures: bool = True) -> RunPage:
+def run_page_of(run: OpenedRun, *, most_whole: int = MOST_WHOLE) -> RunPage:
     """Return the value of a page of a run.
 
     Args:
         most_whole: Of how many effects the page has all texts; 0 where it loads them one by one.
-        has_pictures: Whether the page has the timeline, the pattern, the costs and the budget.
 
     Raises:
         RunRecordError: The journal cannot be read.
@@ -65,13 +65,13 @@ def run_page_of(run: OpenedRun, *, most_whole: int = MOST_WHOLE, has_pictures: b
     branches = run.tree(summary)
     return RunPage(
         summary=summary,
-        branches=branches,
+        waterfall=waterfall_of(summary, branches),
         whole={key: _whole(run, key) for key in _chosen(branches, most_whole)},
         questions=run.questions(),
         commands=run.answer_commands(),
         show_command=run.command("runs", "show", run.id),
         redactor=run.redactor,
-        pictures=pictures_of(run, summary, branches) if has_pictures else None,
+        pictures=pictures_of(run, summary, branches),
     )
 
 

@@ -3,52 +3,59 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from strands_cli.api import Branch, counted
-from strands_cli_ui.pages.html_text import anchor_of, table
+from strands_cli_ui.pages.effect_rows import EffectLink
+from strands_cli_ui.pages.html_text import escape, table
 from strands_cli_ui.pages.run_page import RunPage
 
 # More places are counted and not named.
 MOST_PLACES = 20
 
 
-def warnings(page: RunPage) -> str:
-    """Return the faults of a run that may be complete all the same, as a list; empty where there are none."""
-    lines = "".join(f"<li>{line}</li>" for line in _warnings(page))
+def warnings(page: RunPage, link: EffectLink) -> str:
+    """Return the faults of a run that may be complete all the same, as a list; empty where there are none.
+
+    Args:
+        link: Returns the address of an effect by its key.
+    """
+    lines = "".join(f"<li>{line}</li>" for line in _warnings(page, lambda found: _places(page, found, link)))
     return f"<ul>{lines}</ul>" if lines else ""
 
 
-def _warnings(page: RunPage) -> Iterator[str]:
-    branches = [branch for top in page.branches for branch in top.walk() if branch.effect is not None]
+def _warnings(page: RunPage, places: Callable[[list[Branch]], str]) -> Iterator[str]:
+    branches = [branch for _, branch in page.waterfall.rows if branch.effect is not None]
     damaged = [branch for branch in branches if _is_damaged(page, branch)]
     if damaged:
-        yield f"{counted(len(damaged), 'row')} of the journal can be read only in part: {_places(page, damaged)}"
+        yield f"{counted(len(damaged), 'row')} of the journal can be read only in part: {places(damaged)}"
     retried = [branch for branch in branches if branch.effect is not None and branch.effect.row.detail.get("failures")]
     if retried:
-        yield f"{counted(len(retried), 'model turn')} failed before an attempt succeeded: {_places(page, retried)}"
-    yield from _failed_calls(page, branches)
+        yield f"{counted(len(retried), 'model turn')} failed before an attempt succeeded: {places(retried)}"
+    yield from _failed_calls(page, branches, places)
     if page.summary.verdict is not None and not page.summary.verdict.accepted:
         yield f"The last draft is {page.text(page.summary.verdict)}."
     changed = [branch for branch in branches if branch.effect is not None and "called_with" in branch.effect.row.detail]
     if changed:
-        yield f"{counted(len(changed), 'call')} got other arguments than the model wrote: {_places(page, changed)}"
+        yield f"{counted(len(changed), 'call')} got other arguments than the model wrote: {places(changed)}"
     if page.summary.spent.model_calls and page.summary.spent.cost is None:
         yield "The cost of a model call is not known, so the cost of the run is not either."
-    for bar in page.pictures.budgets if page.pictures else ():
+    for bar in page.pictures.budgets:
         if bar.share >= bar.warn_at:
             yield f"{page.text(bar.name)}: {bar.share * 100:.0f} % of the limit are used."
 
 
-def _failed_calls(page: RunPage, branches: list[Branch]) -> Iterator[str]:
+def _failed_calls(page: RunPage, branches: list[Branch], places: Callable[[list[Branch]], str]) -> Iterator[str]:
     """Yield each reason for which calls failed or were denied, with the calls."""
     calls_by_reason: dict[tuple[str, str], list[Branch]] = {}
     for branch in branches:
         if branch.effect is not None and branch.effect.tool_error is not None:
+            if str(branch.effect.tool_error) in (page.summary.run.reason or ""):
+                continue  # the page begins with it
             calls_by_reason.setdefault((branch.who, str(branch.effect.tool_error)), []).append(branch)
     for (tool, reason), failed in list(calls_by_reason.items())[:MOST_PLACES]:
         reasons = f"<bdi>{page.text(tool)}</bdi>, <bdi>{page.text(reason)}</bdi>"
-        yield f"{counted(len(failed), 'tool call')} failed: {reasons}: {_places(page, failed)}"
+        yield f"{counted(len(failed), 'tool call')} failed: {reasons}: {places(failed)}"
     if len(calls_by_reason) > MOST_PLACES:
         yield f"Tool calls failed for {len(calls_by_reason) - MOST_PLACES:,} more reasons."
 
@@ -59,9 +66,9 @@ def _is_damaged(page: RunPage, branch: Branch) -> bool:
     return isinstance(whole, str) or bool((branch.effect and branch.effect.damage) or (whole and whole.damage))
 
 
-def _places(page: RunPage, branches: list[Branch]) -> str:
+def _places(page: RunPage, branches: list[Branch], link: EffectLink) -> str:
     links = [
-        f'<a href="#{anchor_of(branch.key)}"><code>{page.text(branch.key)}</code></a>'
+        f'<a href="{escape(link(branch.key))}"><code>{page.text(branch.key)}</code></a>'
         for branch in branches[:MOST_PLACES]
     ]
     more = f" and {len(branches) - MOST_PLACES:,} more" if len(branches) > MOST_PLACES else ""
@@ -71,10 +78,9 @@ def _places(page: RunPage, branches: list[Branch]) -> str:
 def decisions(page: RunPage) -> str:
     """Return how often each rule has allowed or denied the calls of each tool, as a table; empty without calls."""
     counts: Counter[tuple[str, str, str]] = Counter()
-    for top in page.branches:
-        for branch in top.walk():
-            if branch.decision is not None:
-                counts[branch.who, branch.decision, branch.rule or ""] += 1
+    for _, branch in page.waterfall.rows:
+        if branch.decision is not None:
+            counts[branch.who, branch.decision, branch.rule or ""] += 1
     rows = "".join(
         f"<tr><td><bdi>{page.text(tool)}</bdi></td><td>{page.text(decision)}</td>"
         f'<td class="number">{count:,}</td><td><bdi>{page.text(rule)}</bdi></td></tr>'

@@ -1,19 +1,15 @@
-"""The pictures of a run as values and as SVG: its pattern, its timeline, its budget and its costs."""
+"""The pictures of a run as values: its pattern, its budget and its costs."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.api import HIDE_NOTHING
 from strands_cli_ui.pictures.costs import BudgetBar, Costs, budget_bars_of, costs_of
 from strands_cli_ui.pictures.pattern_graph import PatternGraph, pattern_graph_of
-from strands_cli_ui.pictures.svg_bars import svg_bars, svg_budget
-from strands_cli_ui.pictures.svg_pattern import svg_pattern
-from strands_cli_ui.pictures.svg_timeline import svg_timeline
-from strands_cli_ui.pictures.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
     from strands_cli.api import Branch, OpenedRun, Redactor, RunSummary
@@ -23,19 +19,17 @@ if TYPE_CHECKING:
 class Pictures:
     """The values of the pictures of a run, without secrets; `pattern` is None where its workflow is not known."""
 
-    timeline: Timeline
     pattern: PatternGraph | None
     costs: Costs
     budgets: tuple[BudgetBar, ...]
 
 
-def pictures_of(run: OpenedRun, summary: RunSummary, tree: Sequence[Branch], now: float | None = None) -> Pictures:
+def pictures_of(run: OpenedRun, summary: RunSummary, tree: Sequence[Branch]) -> Pictures:
     """Return the pictures of a run as values.
 
     Args:
         summary: That of the run.
         tree: Its effects as trees.
-        now: The end of the bars of unfinished effects, in seconds since the epoch; the time of the machine.
     """
     spec = run.spec()
     budgets: tuple[BudgetBar, ...] = ()
@@ -46,7 +40,6 @@ def pictures_of(run: OpenedRun, summary: RunSummary, tree: Sequence[Branch], now
         budgets = budget_bars_of({**written.model_dump(), **raised}, summary, written.warn_threshold)
     pictures: Pictures = _without_secrets(
         Pictures(
-            timeline=timeline_of(summary, tree, now),
             pattern=None if spec is None else pattern_graph_of(spec.pattern, summary, tree),
             costs=costs_of(summary),
             budgets=budgets,
@@ -54,16 +47,6 @@ def pictures_of(run: OpenedRun, summary: RunSummary, tree: Sequence[Branch], now
         run.redactor,
     )
     return pictures
-
-
-def picture_sections(pictures: Pictures) -> Iterator[tuple[str, str]]:
-    """Yield the title and the HTML of each picture; the HTML is empty where there is nothing to draw."""
-    yield "Budget", svg_budget(pictures.budgets)
-    yield "Pattern", svg_pattern(pictures.pattern) if pictures.pattern is not None else ""
-    yield "Timeline", svg_timeline(pictures.timeline)
-    costs = pictures.costs
-    lists = (("Agents", costs.by_agent), ("Models", costs.by_model), ("Tools", costs.by_tool))
-    yield "Costs", "".join(f"<h3>{name}</h3>{svg_bars(lines, name)}" for name, lines in lists if lines)
 
 
 def _without_secrets(value: Any, redactor: Redactor) -> Any:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from strands_cli_ui.pages.html_text import anchor_of, escape
+from strands_cli_ui.pages.html_text import escape
 
 # Characters that HTML allows, but no XML: the pictures are also read as files of their own.
 _NOT_IN_XML = re.compile("[\ufffe\uffff\U0001fffe\U0001ffff]")
-# The words of states and kinds in pictures; they are also the names of classes.
-STATES = ("done", "failed", "waiting", "running", "stopped", "reused", "skipped", "not-begun")
 
 
 def label(text: str, limit: int) -> str:
@@ -43,11 +41,11 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def linked(key: str | None, name: str, inner: str) -> str:
-    """Return a named part of a picture as a link to an effect of the page; without a key as a group."""
-    if key is None:
+def linked(address: str | None, name: str, inner: str) -> str:
+    """Return a named part of a picture as a link; without an address as a group."""
+    if address is None:
         return f"<g>{title(name)}{inner}</g>"
-    return f'<a href="#{anchor_of(key)}" aria-label="{label(name, 300)}">{title(name)}{inner}</a>'
+    return f'<a href="{escape(address)}" aria-label="{label(name, 300)}">{title(name)}{inner}</a>'
 
 
 def picture(
@@ -80,27 +78,12 @@ def text_at(x: float, y: float, text: str, classes: str = "", limit: int = 40) -
     return f'<text x="{number(x)}" y="{number(y)}"{names}>{label(text, limit)}</text>'
 
 
-def legend(x: float, y: float, meanings: Mapping[str, str]) -> str:
-    """Return a line with a small bar of each class beside its meaning."""
-    parts = []
-    for classes, words in meanings.items():
-        parts += [rectangle(x, y - 9, 14, 9, classes), text_at(x + 19, y, words, "soft")]
-        x += 40 + 7 * len(words)
-    return "".join(parts)
-
-
 def rectangle(x: float, y: float, width: float, height: float, classes: str, radius: float = 2) -> str:
     """Return a rectangle, at least one pixel wide."""
     return (
         f'<rect x="{number(x)}" y="{number(y)}" width="{number(max(1.0, width))}" height="{number(height)}"'
         f' rx="{number(radius)}" class="{classes}"/>'
     )
-
-
-def line(points: Iterable[tuple[float, float]], classes: str) -> str:
-    """Return straight lines from point to point."""
-    places = " ".join(f"{number(x)},{number(y)}" for x, y in points)
-    return f'<polyline points="{places}" class="{classes}"/>'
 
 
 def time_span(seconds: float) -> str:

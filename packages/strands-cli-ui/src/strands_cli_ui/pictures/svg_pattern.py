@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,12 @@ _LABEL = 24
 _WORDS = {"agent": "agent", "gate": "gate", "call": "tool call"}
 
 
-def svg_pattern(graph: PatternGraph) -> str:
-    """Return the picture of a pattern; empty where it has no steps."""
+def svg_pattern(graph: PatternGraph, link: Callable[[str], str] | None = None) -> str:
+    """Return the picture of a pattern; empty where it has no steps.
+
+    Args:
+        link: Returns the address of an effect by its key.
+    """
     if not graph.nodes:
         return ""
     layout = layout_of([node.id for node in graph.nodes], [(edge.before, edge.after) for edge in graph.edges])
@@ -30,7 +34,7 @@ def svg_pattern(graph: PatternGraph) -> str:
     loops = {edge: width + number * 12 for number, edge in enumerate(layout.back)}
     edges = sorted(graph.edges, key=lambda edge: edge.is_taken)
     parts = [_edge(edge, layout, loops) for edge in edges]
-    parts += [_node(node, *_middle(layout.places[node.id])) for node in graph.nodes]
+    parts += [_node(node, *_middle(layout.places[node.id]), link) for node in graph.nodes]
     # Edges to the same step may have one reason, as those of all workers.
     labelled = {(edge.label, edge.after): edge for edge in graph.edges if edge.label}
     parts += [_edge_label(edge, layout, loops) for edge in labelled.values()]
@@ -42,7 +46,7 @@ def svg_pattern(graph: PatternGraph) -> str:
         parts.append(text_at(_MARGIN, height - 8, _cut_note(graph), "soft", 90))
         width = max(width, 560.0)
     name, has_links = f"Pattern: {graph.type}", any(node.key is not None for node in graph.nodes)
-    return picture("pattern", (width, height), name, _about(graph), parts, has_links=has_links)
+    return picture("pattern", (width, height), name, _about(graph), parts, has_links=has_links and link is not None)
 
 
 def _middle(position: tuple[float, float]) -> tuple[float, float]:
@@ -66,7 +70,7 @@ def _state(state: str) -> str:
     return state.replace("-", " ")
 
 
-def _node(node: PatternNode, x: float, y: float) -> str:
+def _node(node: PatternNode, x: float, y: float, link: Callable[[str], str] | None) -> str:
     left, top = x - _NODE / 2, y - _HEIGHT / 2
     times = f" ×{node.times}" if node.times > 1 else ""
     second = f"{_state(node.state)}{times}"
@@ -77,7 +81,8 @@ def _node(node: PatternNode, x: float, y: float) -> str:
         f'<text x="{number(x)}" y="{number(y + 13)}" class="middle state">{who}{second}</text>',
     ]
     words = f"{node.id}: {_WORDS[node.kind]} {node.who}, {second}"
-    return f'<g class="node {node.kind} {node.state}">{linked(node.key, words, "".join(inner))}</g>'
+    address = link(node.key) if link is not None and node.key is not None else None
+    return f'<g class="node {node.kind} {node.state}">{linked(address, words, "".join(inner))}</g>'
 
 
 def _shape(node: PatternNode, left: float, top: float) -> str:

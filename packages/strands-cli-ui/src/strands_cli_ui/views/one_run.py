@@ -1,72 +1,206 @@
-"""The page of one run: the report, live, with forms to answer, continue and end it; and the inside of each effect."""
+"""The page of one run, live: what waits or stopped it, its answer, its steps with one of them beside, and its tabs."""
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from strands_cli.api import Branch
+from strands_cli.api import OpenedRun, RunRecordError, WholeEffect
 from strands_cli_ui.frame.ui_forms import form
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
 from strands_cli_ui.pages.effect_parts import effect_html
-from strands_cli_ui.pages.html_text import escape
-from strands_cli_ui.pages.run_page import run_page_of
-from strands_cli_ui.pages.run_parts import run_body
+from strands_cli_ui.pages.effect_rows import linked_rows
+from strands_cli_ui.pages.html_text import ago, current, escape, preformatted, short_id
+from strands_cli_ui.pages.run_page import RunPage, run_page_of
+from strands_cli_ui.pages.run_parts import (
+    about,
+    answer,
+    cause_of,
+    later_parts,
+    numbers,
+    section,
+    stopped,
+    title_html,
+    top_html,
+)
+from strands_cli_ui.pages.run_remarks import warnings
 from strands_cli_ui.pages.safe_markdown import markdown_html
 from strands_cli_ui.views.question_forms import question_forms
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli_ui.pages.run_page import RunPage
 
-
-# The most effects that the page lists; the first load stays under 100 kB.
-EFFECTS = 24
-# The most keys below an effect that its page lists.
-BELOW = 200
+# How many rows of the waterfall one page has; the first load stays under 100 kB.
+ROWS = 60
+# The most characters of a text beside the waterfall, and the most turns and calls of a step there.
+TEXT, BELOW = 6000, 16
 # In these a process works on the run, or may begin to, so that the page follows it.
 _FOLLOWED = ("running", "waiting", "interrupted", "needs-decision")
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a person has chosen on the page of a run.
+
+    Attributes:
+        tab: The lower-case title of a part; empty for the steps.
+        effect: The key of the effect beside the steps.
+        first: The row at which the steps begin.
+        only: `problems` for those rows alone.
+    """
+
+    run: str
+    tab: str
+    effect: str
+    first: int | None
+    only: str
+
+    def address(self, **changes: object) -> str:
+        """Return the address of the page with other choices."""
+        chosen = {"tab": self.tab, "effect": self.effect, "from": self.first, "only": self.only, **changes}
+        words = {name: value for name, value in chosen.items() if value not in ("", None)}
+        return f"/runs/{quote(self.run)}" + (f"?{urlencode(words)}" if words else "")
+
+    def effect_address(self, key: str) -> str:
+        """Return the address of the page with an effect beside the steps."""
+        first = self.first if not self.tab else None
+        return self.address(tab="", effect=key, **{"from": first}) + "#effect"
 
 
 def show_run(ui: Ui, request: Any) -> Response:
     """Return the page of a run."""
     begun = time.perf_counter()
-    page: RunPage = _page(ui, request)
+    asked = request.query_params
+    with ui.opened() as runs:
+        run_id = runs.find(request.path_params["run"])
+
+        def read() -> RunPage:
+            with runs.open(run_id) as opened:
+                return run_page_of(opened, most_whole=0)
+
+        page: RunPage = ui.known_pages.get(run_id, runs.state(run_id), read)
+        first = asked.get("from", "")
+        view = _View(
+            run_id,
+            asked.get("tab", ""),
+            asked.get("effect", ""),
+            int(first) if first.isdecimal() and len(first) < 9 else None,
+            asked.get("only", ""),
+        )
+        others: dict[str, Callable[[], str]] = {**later_parts(page, view.effect_address), "Raw": partial(_raw, page)}
+        make = others.get(view.tab.capitalize())
+        if make is not None:
+            chosen = f'<div class="card">{make()}</div>'
+        else:
+            with runs.open(run_id) as opened:
+                chosen = _steps(page, view, opened)
     run = page.summary.run
-    tree = short_tree(page.branches, EFFECTS)
-    short = dataclasses.replace(page, branches=tree)
-    questions, actions = question_forms(page, request), _actions(page, request)
-    answer = f"/runs/{quote(run.id)}/response"
-    link = partial(effect_address, run.id)
-    report = run_body(short, effect_link=link, answer_link=answer, first=questions, actions=actions)
-    left_out = len(page.summary.effects) - sum(branch.effect is not None for top in tree for branch in top.walk())
-    if left_out > 0:
-        where = f'<a href="/runs/{quote(run.id)}/keys">all effects</a>'
-        report += f'<p class="cut">The list has the latest effects; {left_out:,} more are among {where}.</p>'
+    parts = [
+        title_html(page, _actions(page, request)),
+        top_html(
+            question_forms(ui, run, page.questions, request, _next_steps(page))
+            + stopped(page, view.effect_address, _resume(page, request))
+            + section("Answer", answer(page, f"/runs/{quote(run.id)}/response")),
+            numbers(page, ago(run.started_at), short_id(run.id)),
+            warnings(page, view.effect_address),
+        ),
+        _tabs(page, view, list(others)),
+        f'<div class="tab">{chosen}</div>',
+    ]
     events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
-    body = f'<div id="live"{events}>{report}</div>'
+    body = f'<div id="live"{events}>{"".join(parts)}</div>'
     ui.hub.note_cost(run.id, time.perf_counter() - begun)
     return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body, under="Runs")
 
 
-def _page(ui: Ui, request: Any) -> RunPage:
-    """Return the value of a run's page; the run is read again when its journal has changed."""
-    with ui.opened() as runs:
-        run = runs.find(request.path_params["run"])
+def _raw(page: RunPage) -> str:
+    source = f"<h3>Workflow</h3>{preformatted(page.summary.workflow_text)}" if page.summary.workflow_text else ""
+    return about(page) + source
 
-        def read() -> RunPage:
-            with runs.open(run) as opened:
-                return run_page_of(opened, most_whole=0)
 
-        page: RunPage = ui.known_pages.get(run, runs.state(run), read)
-        return page
+def _next_steps(page: RunPage) -> dict[str, str]:
+    """Return the steps that may follow each step, in words."""
+    graph = page.pictures.pattern
+    names = {node.id: f"{node.name} ({node.who})" for node in graph.nodes} if graph else {}
+    following: dict[str, list[str]] = {}
+    for edge in graph.edges if graph else ():
+        following.setdefault(edge.before, []).append(names[edge.after])
+    return {key: " or ".join(dict.fromkeys(after)) for key, after in following.items()}
+
+
+def _tabs(page: RunPage, view: _View, titles: Sequence[str]) -> str:
+    counts = {"Artifacts": len(page.summary.artifacts)}
+    links = "".join(
+        f'<a href="{escape(view.address(tab=title.lower(), effect="", only="", **{"from": None}))}"'
+        f"{current(title.lower() == view.tab)}>{title}{f' <b>{counts[title]}</b>' if title in counts else ''}</a>"
+        for title in titles
+    )
+    steps = escape(view.address(tab=""))
+    is_steps = view.tab.capitalize() not in titles
+    return (
+        f'<nav class="tabs" aria-label="Parts of the run"><a href="{steps}"{current(is_steps)}>Steps</a>{links}</nav>'
+    )
+
+
+def _steps(page: RunPage, view: _View, opened: OpenedRun) -> str:
+    """Return a part of the waterfall, and the chosen effect beside it."""
+    problems = page.waterfall.problems()
+    rows = problems if view.only == "problems" else list(page.waterfall.rows)
+    if not rows:
+        return '<p class="card none">Nothing has been done yet.</p>'
+    keys = [branch.key for _, branch in rows]
+    effect = view.effect or cause_of(page) or ""
+    first = view.first
+    if first is None or first >= len(rows):
+        place = keys.index(effect) if effect in keys else len(rows) - 1 if page.summary.run.status == "running" else 0
+        first = place // ROWS * ROWS
+    effect = effect or keys[first]
+    listed = linked_rows(page, rows[first : first + ROWS], view.effect_address, effect)
+    chips = ""
+    if problems and (len(problems) < len(page.waterfall.rows)):
+        all_of, bad = (escape(view.address(only=only, **{"from": None})) for only in ("", "problems"))
+        chips = (
+            f'<nav class="chips" aria-label="Rows"><a href="{all_of}"{current(view.only != "problems")}>all '
+            f'<b>{len(page.waterfall.rows):,}</b></a><a href="{bad}" class="failed"{current(view.only == "problems")}>'
+            f"needs a look <b>{len(problems):,}</b></a></nav>"
+        )
+    beside = f'<aside class="card" id="effect" aria-label="Selected step">{_effect(page, effect, opened)}</aside>'
+    return (
+        f'<div class="run-grid"><div class="card">{chips}{listed}{_paging(view, first, len(rows))}</div>{beside}</div>'
+    )
+
+
+def _paging(view: _View, first: int, total: int) -> str:
+    if total <= ROWS:
+        return ""
+    links = [
+        f'<a href="{escape(view.address(**{"from": max(0, place)}))}" rel="{rel}">{title}</a>'
+        for place, rel, title in ((first - ROWS, "prev", "Earlier"), (first + ROWS, "next", "Later"))
+        if -ROWS < place < total
+    ]
+    return f'<p class="paging">{first + 1:,} to {min(first + ROWS, total):,} of {total:,} {" ".join(links)}</p>'
+
+
+def _effect(page: RunPage, key: str, opened: OpenedRun) -> str:
+    """Return one effect; of a step with its turns and calls as one conversation."""
+    title = f'<h2 id="effect-title"><bdi class="key">{page.text(key)}</bdi></h2>'
+    try:
+        whole = opened.effect(key)
+    except RunRecordError as error:
+        return f'{title}<p class="soft">{escape(error.message)}</p>'
+    below: list[WholeEffect] = []
+    if whole.kind == "step":
+        direct = [lower for lower in whole.below if lower.count("/") == whole.key.count("/") + 1]
+        below = [opened.effect(lower) for lower in direct[:BELOW]]
+    inside = effect_html(whole, limit=TEXT, below=below)
+    link = f"/runs/{quote(page.summary.run.id)}/effects?{urlencode({'key': key})}"
+    return f'{title}{inside}<p><a href="{escape(link)}">On a page of its own</a></p>'
 
 
 def show_response(ui: Ui, request: Any) -> Response:
@@ -75,98 +209,41 @@ def show_response(ui: Ui, request: Any) -> Response:
         text = run.response()
     link = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
     title = f"Answer of {run.id}"
-    return page_response(title, f"<h1>{escape(title)}</h1>{link}{markdown_html(text, level=2)}")
+    body = f'<h1>{escape(title)}</h1>{link}<div class="card">{markdown_html(text, level=2)}</div>'
+    return page_response(title, body, under="Runs")
 
 
 def show_effect(ui: Ui, request: Any) -> Response:
-    """Return the page of one effect: its request, its calls and its answer."""
+    """Return the page of one effect, with its whole texts."""
     key = request.query_params.get("key", "")
     with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
-        below: Sequence[str] = () if run.has_effect(key) else run.effect_keys(below=key)
-        # A place with effects below it need not have one itself.
-        whole = None if below else run.effect(key)
-    link = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
-    content, below = (effect_html(whole), whole.below) if whole else ("", below)
-    inside = f'<div id="inside">{content}{_below(run.id, key, below)}</div>'
-    return page_response(f"{key} of {run.id}", f"<h1><bdi>{escape(key)}</bdi></h1>{link}{inside}")
+        whole = run.effect(key)
+    link = f'<p><a href="/runs/{quote(run.id)}?{escape(urlencode({"effect": key}))}#effect">In the run</a></p>'
+    body = f'<h1><bdi class="key">{escape(key)}</bdi></h1>{link}<div class="card">{effect_html(whole)}</div>'
+    return page_response(f"{key} of {run.id}", body, under="Runs")
 
 
-def show_keys(ui: Ui, request: Any) -> Response:
-    """Return the keys of all effects at the top of a run, in pages; those below each are on its own page."""
-    with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
-        keys = list(dict.fromkeys(key.partition("/")[0] for key in run.effect_keys()))
-    number = request.query_params.get("page", "1")
-    first = (int(number) - 1 if number.isdecimal() and len(number) < 9 else 0) * BELOW
-    shown_keys = keys[max(0, first) : first + BELOW]
-    links = [
-        f'<a href="/runs/{quote(run.id)}/keys?page={page}">{page}</a>' for page in range(1, -(-len(keys) // BELOW) + 1)
-    ]
-    link = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
-    listed = _listed(run.id, shown_keys)
-    body = f"<h1>Effects of <code>{escape(run.id)}</code></h1>{link}{listed}<p>Pages: {' '.join(links)}</p>"
-    return page_response(f"Effects of {run.id}", body)
-
-
-def _below(run: str, key: str, below: Sequence[str]) -> str:
-    """Return the effects directly below one, each of which can be opened too."""
-    direct = dict.fromkeys(f"{key}/{lower[len(key) + 1 :].partition('/')[0]}" for lower in below)
-    if not direct:
+def _resume(page: RunPage, request: Any) -> str:
+    run = page.summary.run
+    if run.status not in ("interrupted", "failed", "waiting") or page.questions:
         return ""
-    more = f'<p class="cut">{len(direct) - BELOW:,} more</p>' if len(direct) > BELOW else ""
-    return f"<p>Below it:</p>{_listed(run, list(direct)[:BELOW])}{more}"
-
-
-def _listed(run: str, keys: Sequence[str]) -> str:
-    items = "".join(
-        f'<li><details data-effect="{escape(effect_address(run, key))}"><summary><bdi class="key">{escape(key)}</bdi>'
-        f'</summary><div class="inside"><a href="{escape(effect_address(run, key))}">Open it</a></div></details></li>'
-        for key in keys
-    )
-    return f'<ol class="effects">{items}</ol>'
-
-
-def effect_address(run: str, key: str) -> str:
-    """Return where the inside of an effect is."""
-    return f"/runs/{quote(run)}/effects?{urlencode({'key': key})}"
+    return form(request, f"/runs/{quote(run.id)}/resume", '<button class="main">Resume</button>')
 
 
 def _actions(page: RunPage, request: Any) -> str:
     """Return the forms that continue the run, end it and compare it."""
     run = page.summary.run
     address = f"/runs/{quote(run.id)}"
-    forms = []
-    if run.status in ("interrupted", "failed", "waiting") and not page.questions:
-        forms.append(form(request, f"{address}/resume", "<button>Resume</button>"))
+    cancel, resume = "", ""
     if run.status not in ("completed", "cancelled"):
-        forms.append(form(request, f"{address}/cancel", "<button>Cancel</button>"))
+        cancel = form(request, f"{address}/cancel", "<button>Cancel</button>")
+    if run.status == "waiting":
+        resume = _resume(page, request)
     compared = (
         f'<form method="get" action="/compare"><input type="hidden" name="run" value="{escape(run.id)}">'
-        '<label>Compare with <input name="run" required placeholder="RUN"></label> <button>Compare</button></form>'
+        '<label>Compare with <input name="run" required placeholder="RUN" size="12"></label> '
+        "<button>Compare</button></form>"
     )
-    again = f'<a href="{address}">Load again</a>'
-    return f'<div class="actions">{"".join(forms)}{compared}{again}</div>'
-
-
-def short_tree(branches: Sequence[Branch], most: int) -> tuple[Branch, ...]:
-    """Return trees of about so many effects: the last ones at the top, then level by level those below.
-
-    Omitted effects below one are listed where that one is opened.
-    """
-    tops = list(branches[-most:])
-    left = most - len(tops)
-    children_of: dict[str, tuple[Branch, ...]] = {}
-    waiting = deque(reversed(tops))
-    while waiting:
-        branch = waiting.popleft()
-        # A group has no page of its own, so a part of it is better than nothing.
-        fits = len(branch.children) <= left or branch.effect is None
-        children_of[branch.key] = branch.children[-max(left, 1) :] if fits else ()
-        left = max(0, left - len(children_of[branch.key]))
-        waiting += reversed(children_of[branch.key])
-    return tuple(_with(branch, children_of) for branch in tops)
-
-
-def _with(branch: Branch, children_of: dict[str, tuple[Branch, ...]]) -> Branch:
-    return dataclasses.replace(
-        branch, children=tuple(_with(child, children_of) for child in children_of.get(branch.key, ()))
-    )
+    again = f'<a class="nojs" href="{address}">Load again</a>'
+    more = f'<details class="more"><summary>More</summary><div class="card">{cancel}{compared}</div></details>'
+    return f'<div class="actions">{again}{resume}{more}</div>'

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from strands_cli.api import OpenedRun, Runs, StoredRun, StrandsCliError, shortened
 from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.pages.run_parts import main_input
 
 # How long one page reads journals at most, in seconds; what is left is read for the next one.
 PATIENCE_S = 0.5
@@ -56,7 +55,7 @@ def lines_of(ui: Ui, opened: Runs, runs: Sequence[StoredRun]) -> Mapping[str, Ru
 
 def _line(opened: OpenedRun, run: StoredRun) -> RunLine:
     try:
-        about = _main_input(opened.journal.get("inputs")) or str(opened.journal.get("response") or "")
+        about = main_input(opened.journal.get("inputs")) or str(opened.journal.get("response") or "")
         questions = opened.questions() if run.status == "waiting" else ()
         costs = [effect.row.cost for effect in opened.effects() if effect.row.kind == "model" and effect.row.paid_calls]
         return RunLine(
@@ -66,10 +65,3 @@ def _line(opened: OpenedRun, run: StoredRun) -> RunLine:
         )
     except (StrandsCliError, LookupError, TypeError, ValueError, AttributeError):  # its own page says what is damaged
         return RunLine(cost=None)
-
-
-def _main_input(inputs: Any) -> str:
-    """Return the longest input that is a text, or else the first one."""
-    values = list(inputs.values()) if isinstance(inputs, Mapping) else []
-    texts = [value for value in values if isinstance(value, str) and value.strip()]
-    return max(texts, key=len, default=json.dumps(values[0], ensure_ascii=False, default=str) if values else "")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import quote, urlencode
 
 from strands_cli.api import Runs, RunStatus, UsageError, counted, duration
-from strands_cli_ui.frame.ui_forms import current, option
+from strands_cli_ui.frame.ui_forms import option
 from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
 from strands_cli_ui.pages.comparison import comparison
-from strands_cli_ui.pages.html_text import ago, badge, escape, icon, isolated, money, short_id, table
+from strands_cli_ui.pages.html_text import ago, badge, current, escape, icon, isolated, money, short_id, table
 from strands_cli_ui.views.run_lines import RunLine, lines_of
 
 if TYPE_CHECKING:
