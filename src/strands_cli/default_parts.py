@@ -95,6 +95,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         "migrate": "strands-cli-migrate",
         "sessions": "strands-cli-migrate",
         "doctor": "strands-cli-doctor",
+        "lsp": "strands-cli-lsp",
         "notify": "strands-cli-notify",
         # `install` and `upgrade` take the place of plain ones of the core.
         **dict.fromkeys(

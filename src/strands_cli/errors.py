@@ -88,6 +88,25 @@ def continued(text: str) -> str:
     return "\n".join([first, *(line if line.startswith(" " * 7) else f"    | {line}" for line in more)])
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A correction of the text at the place of a finding.
+
+    Attributes:
+        old: The wrong text; a word in a template comes with what is before its dot: `write.respnse`.
+        new: The right text.
+        kind: `word` is the key or the value there, or a word of its templates. `name` is such a word that the author
+            has chosen, so that its definition may be the wrong one. `node` writes the whole value. `list` puts it into
+            a list, `item` takes it out of one. `entry` removes the key, as an equal one is before it. `top` is a line
+            before all others, `text` the very characters at the place. In faulty YAML, `tabs` become spaces, `syntax`
+            adds a missing character near the place, and `indent` changes the indentation there.
+    """
+
+    old: str
+    new: str
+    kind: Literal["word", "name", "node", "list", "item", "entry", "top", "text", "tabs", "syntax", "indent"] = "word"
+
+
 # The most characters of a message or a fix.
 _LONGEST = 4000
 
@@ -96,7 +115,7 @@ _LONGEST = 4000
 class Finding:
     """One fault of an input: the message, the place, and the fix; without a `fix`, the remedy of its code.
 
-    `count` is more than one where it reports only how many others there are.
+    `count` is more than one where it reports only how many others there are. `edits` correct it, each in its own way.
     """
 
     code: Code
@@ -105,6 +124,7 @@ class Finding:
     fix: str | None = None
     severity: Severity = "error"
     count: int = 1
+    edits: tuple[Edit, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("message", "fix"):
@@ -400,6 +420,37 @@ def suggest(word: str, known_words: Iterable[str], otherwise: str | None = None,
     """Return a fix that names the closest known word, spelled as in `form`; `otherwise` when nothing is close."""
     close = did_you_mean(word, known_words)
     return f"did you mean {form.format(close)}?" if close else otherwise
+
+
+def clear_edit(word: str, known_words: Iterable[str], *, of_author: bool = False) -> tuple[Edit, ...]:
+    """Return the edit to the only known word from which a word differs by one slip, or by case and hyphens; else none.
+
+    Args:
+        of_author: Whether the author of the file has chosen the words. Other words of four letters are too alike then.
+    """
+    names = [name for name in islice(dict.fromkeys(known_words), _COMPARED_NAMES) if name != word]
+    meant = [name for name in names if _folded(name) == _folded(word)]
+    meant = meant or [name for name in names if _is_slip(_folded(word), _folded(name), 5 if of_author else 3)]
+    return (Edit(word, meant[0], "name" if of_author else "word"),) if len(meant) == 1 else ()
+
+
+def _folded(word: str) -> str:
+    return word.casefold().replace("-", "_").replace(" ", "_")
+
+
+def _is_slip(word: str, name: str, least: int) -> bool:
+    """Return whether a letter too many, too few or wrong, or two that changed places, make a word of a name."""
+    shared = min(len(word), len(name))
+    if shared < 3 or len(word) > _COMPARED_LENGTH:
+        return False
+    begin = next((at for at in range(shared) if word[at] != name[at]), shared)
+    rest, other = word[begin:], name[begin:]
+    while rest and other and rest[-1] == other[-1]:
+        rest, other = rest[:-1], other[:-1]
+    if any(char.isdigit() for char in rest + other):
+        return False  # `step2` is another step than `step1`
+    is_wrong_letter = len(rest) == len(other) == 1 and len(name) >= least
+    return is_wrong_letter or len(rest) + len(other) == 1 or (len(rest) == 2 and rest == other[::-1])
 
 
 def exit_code_meanings() -> dict[ExitCode, str]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import ShownFlags as ShownFlags
     from strands_cli.cli.commands.command_options import run_argument as run_argument
     from strands_cli.cli.commands.command_options import with_run_options as with_run_options
-    from strands_cli.cli.commands.file_check import check_agent_files as check_agent_files
+    from strands_cli.cli.commands.file_check import FileChecks as FileChecks
     from strands_cli.cli.commands.next_commands import EndNotice as EndNotice
     from strands_cli.cli.commands.opened_stores import DEFAULT_STORE as DEFAULT_STORE
     from strands_cli.cli.commands.opened_stores import StoreOptions as StoreOptions
@@ -181,6 +181,7 @@ _PUBLIC = {
     "ExitCode": "strands_cli.errors",
     "ExportFile": "strands_cli.cli.output.results",
     "Exporter": "strands_cli.cli.commands.running.run_command",
+    "FileChecks": "strands_cli.cli.commands.file_check",
     "Finding": "strands_cli.errors",
     "FormatModel": "strands_cli.workflow.sections",
     "FormatProblem": "strands_cli.workflow.loader",
@@ -257,7 +258,6 @@ _PUBLIC = {
     "Workflow": "strands_cli.api.workflows",
     "WorkflowPreview": "strands_cli.api.workflow_preview",
     "age_in_seconds": "strands_cli.cli.commands.ages",
-    "check_agent_files": "strands_cli.cli.commands.file_check",
     "check_atomic": "strands_cli.app.agent_files",
     "check_text": "strands_cli.api.text_checks",
     "counted": "strands_cli.texts.phrases",

@@ -20,7 +20,7 @@ from strands_cli.catalog.tool_record import (
     may_have_tools,
     meet,
 )
-from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
+from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, clear_edit, did_you_mean, suggest
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError, with_prefix_corrected
 from strands_cli.versions import is_within
 
@@ -175,7 +175,8 @@ def _member(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
         return Finding(UNKNOWN_TOOL, message, None, f"write native:{record.name}")
     names = [member.name for member in record.members]
     fix = suggest(ref.member or "", names, _its_tools(names), form=f"'native:{record.name}.{{}}'")
-    return Finding(UNKNOWN_TOOL, f"'{ref}' names a tool that '{record.name}' does not have", None, fix)
+    message, edits = f"'{ref}' names a tool that '{record.name}' does not have", clear_edit(ref.member or "", names)
+    return Finding(UNKNOWN_TOOL, message, None, fix, edits=edits)
 
 
 def _ambiguous(ref: ToolRef, claimants: list[ToolRecord]) -> Finding:
@@ -201,9 +202,9 @@ def _unknown(catalog: InstalledCatalog, ref: ToolRef) -> Finding:
             return Finding(UNKNOWN_TOOL, message, None, f"strands plugin adopt {owner} --tool {ref.name}")
         names = [record.name for record in records]
         fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
-        return Finding(UNKNOWN_TOOL, message, None, fix)
+        return Finding(UNKNOWN_TOOL, message, None, fix, edits=clear_edit(ref.name, names))
     message = f"'{ref}' names a tool that no installed distribution provides"
-    return Finding(UNKNOWN_TOOL, message, None, _suggestion(catalog, ref))
+    return Finding(UNKNOWN_TOOL, message, None, _suggestion(catalog, ref), edits=clear_edit(ref.name, catalog.by_name))
 
 
 def _its_tools(names: list[str]) -> str | None:

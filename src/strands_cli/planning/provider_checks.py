@@ -14,7 +14,7 @@ from typing import Any
 
 from strands_cli.default_parts import OURS
 from strands_cli.default_parts import PROVIDERS as GROUP
-from strands_cli.errors import Code, Finding, Severity, Where, suggest
+from strands_cli.errors import Code, Finding, Severity, Where, clear_edit, suggest
 from strands_cli.provider_table import MAPPING_OPTIONS, OFF, PROVIDERS, SYNONYMS, Provider
 from strands_cli.providers import (
     SETTING_FIELDS,
@@ -305,7 +305,8 @@ def _unknown_option(key: str, option_names: frozenset[str], owner: str, where: W
         option_names,
         f"use one of: {', '.join(sorted(option_names))}" if option_names else "remove it: there is none",
     )
-    return Finding(UNKNOWN_OPTION, f"{owner} has no option '{key}'", where, fix)
+    edits = clear_edit(str(key), option_names)
+    return Finding(UNKNOWN_OPTION, f"{owner} has no option '{key}'", where, fix, edits=edits)
 
 
 def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> Iterator[Finding]:

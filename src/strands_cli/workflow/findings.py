@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from strands_cli.errors import Code, Finding, Where, suggest
+from strands_cli.errors import Code, Finding, Where, clear_edit, suggest
 
 MISSING_KEY = Code("missing-key", "A required key is missing.", "Add the key.")
 BAD_VALUE = Code("bad-value", "A value of the right type that is not allowed.", "Use an allowed value.")
@@ -47,7 +47,7 @@ def unknown(code: Code, name: str, known_names: Iterable[str], where: Where) -> 
     """Report a name that refers to nothing; `code` is `unknown-` and the kind of thing."""
     words, kind = list(dict.fromkeys(known_names)), code.removeprefix("unknown-")
     fix = suggest(name, words, f"there are: {', '.join(words)}" if words else f"add the {kind}")
-    return Finding(code, f"there is no {kind} {name!r}", where, fix)
+    return Finding(code, f"there is no {kind} {name!r}", where, fix, edits=clear_edit(name, words, of_author=True))
 
 
 def no_effect(message: str, where: Where, fix: str | None = "remove it") -> Finding:

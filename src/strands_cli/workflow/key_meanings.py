@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Tag
 
-from strands_cli.errors import did_you_mean
+from strands_cli.errors import Edit, clear_edit, did_you_mean
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.patterns.pattern_models import PATTERNS, tag_of
 from strands_cli.workflow.sections import FormatModel
@@ -78,6 +78,14 @@ def meant_key(key: str, known_keys: Set[str], holder: Mapping[str, Any]) -> str 
         if absent is not None and close is not None and _likeness(key, absent) >= _likeness(key, close)
         else close
     )
+
+
+def clear_key(key: str, meant: str | None, known_keys: Set[str], holder: Mapping[str, Any]) -> tuple[Edit, ...]:
+    """Return the edit that writes the key that a mistyped one certainly means: by one slip, or the only synonym."""
+    synonyms = [word for word in SYNONYMS.get(key.lower(), ()) if word in known_keys - holder.keys()]
+    if meant is None or meant in holder or (meant.endswith("_ms") and not key.lower().endswith("ms")):
+        return ()
+    return (Edit(key, meant),) if synonyms == [meant] else clear_edit(key, known_keys - holder.keys())
 
 
 # Keys of the three forms of steps.

@@ -8,12 +8,13 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.errors import Code, Finding, did_you_mean, too_many
+from strands_cli.errors import Code, Edit, Finding, clear_edit, did_you_mean, too_many
 from strands_cli.texts.phrases import shown
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY
 from strands_cli.workflow.key_meanings import (
     Loc,
     advice_on,
+    clear_key,
     holds_names,
     keys_at,
     meant_at,
@@ -60,6 +61,8 @@ _EXPECTED = {
     "tuple": "a list",
     "none": "nothing",
 }
+_BOOLEANS = {**dict.fromkeys(("yes", "on", "true"), "true"), **dict.fromkeys(("no", "off", "false"), "false")}
+_WORD = re.compile(r"[\w.:/-]{1,40}")
 _SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|s|sec|m|min|h)", re.IGNORECASE)
 _BOUNDS = {
@@ -194,7 +197,9 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
         )
     if key == "[key]":
         message = f"{mistake.loc[-2]!r} cannot be a name"
-        return Finding(BAD_IDENTIFIER, message, document.where(pointer, key=True))
+        return Finding(
+            BAD_IDENTIFIER, message, document.where(pointer, key=True), edits=_behind_colon(str(mistake.loc[-2]))
+        )
     if mistake.expected:
         return _wrong_type(mistake, model, document)
     return _bad_value(mistake, document)
@@ -205,8 +210,10 @@ def _missing(key: str, pointer: str, document: Document) -> Finding:
     owner = "the document" if not pointer else f"`{spoken(pointer)}`"
     message = f"{owner} has no value" if is_empty else f"{owner} has no `{key}`"
     fix = f"write a value behind `{key}:`" if is_empty else f"add `{key}:`"
-    fix = VERSIONS if key == "version" and pointer in ("", "/version") else fix
-    return Finding(MISSING_KEY, message, document.where(pointer), fix)
+    edits: tuple[Edit, ...] = ()
+    if key == "version" and pointer in ("", "/version"):
+        fix, edits = VERSIONS, (Edit("", "2", "node") if pointer else Edit("", "version: 2", "top"),)
+    return Finding(MISSING_KEY, message, document.where(pointer), fix, edits=edits)
 
 
 def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding:
@@ -232,7 +239,8 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
             kinds = [kind for kind, pattern in PATTERNS.items() if key in _config_keys(pattern)]
             one_kind = f"write `pattern: {{type: {kinds[0]}, config: {{{key}: ...}}}}`" if len(kinds) == 1 else None
             fix = one_kind or f"{fix}, with `pattern.type` beside that"
-    return Finding(UNKNOWN_KEY, f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
+    edits = _behind_colon(key, keys) or clear_key(key, close, keys, value_at(document.value, parent))
+    return Finding(UNKNOWN_KEY, f"`{key}` is not a key of {_owner(parent, model)}", where, fix, edits=edits)
 
 
 def _config_keys(pattern: type[FormatModel]) -> Container[str]:
@@ -256,18 +264,22 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
         name, pattern_name = value.get("type"), meant_pattern(value)
         if typo := mistyped_type(value):
             key_place = document.where(f"{mistake.pointer}/{escape(typo)}", key=True)
-            return Finding(UNKNOWN_KEY, f"`{typo}` is not a key of `pattern`", key_place, "did you mean `type`?")
+            message, edits = f"`{typo}` is not a key of `pattern`", clear_edit(typo, ["type"])
+            return Finding(UNKNOWN_KEY, message, key_place, "did you mean `type`?", edits=edits)
         if name is None:
             fix = f"add `type: {pattern_name}`" if pattern_name else f"one of {', '.join(PATTERNS.installed())}"
             return Finding(MISSING_KEY, "`pattern` has no `type`", where, fix)
         known = f"one of {', '.join(PATTERNS.installed())}, or install the distribution that brings it"
         fix = f"did you mean `{pattern_name}`?" if pattern_name else known
-        return Finding(UNKNOWN_PATTERN, f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix)
+        where, kinds = document.where(f"{mistake.pointer}/type"), PATTERNS.installed()
+        edits = _only_item(name, kinds) or clear_edit(str(name), kinds)
+        return Finding(UNKNOWN_PATTERN, f"there is no pattern {name!r}", where, fix, edits=edits)
     for key in value:
         close = did_you_mean(str(key), STEP_WORDS)
         if close:
             key_place = document.where(f"{mistake.pointer}/{escape(key)}", key=True)
-            return Finding(STEP_FORM, STEP_FORMS, key_place, f"did you mean `{close}` for `{key}`?")
+            edits = clear_edit(str(key), STEP_WORDS)
+            return Finding(STEP_FORM, STEP_FORMS, key_place, f"did you mean `{close}` for `{key}`?", edits=edits)
     return Finding(STEP_FORM, STEP_FORMS, where, "add `agent: NAME`, `tool: REF` or `type: hitl`")
 
 
@@ -277,13 +289,15 @@ def _wrong_type(mistake: _Mistake, model: type[FormatModel], document: Document)
     expected = [kind for kind in mistake.expected if kind != "a whole number" or "a number" not in mistake.expected]
     message = f"`{spoken(mistake.pointer)}` must be {' or '.join(expected)}, not {_kind(value)}"
     fix = "put it in quotes" if mistake.expected == ["text"] and isinstance(value, bool) else None
+    edits = _exact_conversion(mistake, expected, model, document)
     number = _DURATION.fullmatch(value) if isinstance(value, str) and "number" in mistake.expected[0] else None
     if number:
         fix = f"write the number alone: {_in_unit(number, mistake.pointer)}"
+        edits = (Edit(str(value), _in_unit(number, mistake.pointer), "node"),)
     elif re.fullmatch("/inputs/values/[^/]+", mistake.pointer) and isinstance(value, (list, dict)):
         form = "{type: array, default: [...]}" if isinstance(value, list) else "{type: object, default: {...}}"
         fix = f"declare it: `inputs: {{optional: {{{mistake.pointer.split('/')[-1]}: {form}}}}}`"
-    elif mistake.expected == ["a list"] and isinstance(value, str) and re.fullmatch(r"[\w.:/-]{1,40}", value):
+    elif mistake.expected == ["a list"] and isinstance(value, str) and _WORD.fullmatch(value):
         fix = f"write it as a list: [{value}]"
     elif mistake.expected == ["a list"]:
         fix = "write it as a list: `- item` on lines of their own"
@@ -296,13 +310,48 @@ def _wrong_type(mistake: _Mistake, model: type[FormatModel], document: Document)
         fix = "write it as a mapping: `name: ...` for each" if is_list else AS_MAPPING
         if mistake.pointer and not holds_names(model, mistake.loc) and (keys := keys_at(model, mistake.loc)):
             fix = f"write it as a mapping, with keys of {', '.join(sorted(keys))}"
-    return Finding(WRONG_TYPE, message, document.where(mistake.pointer), fix)
+    return Finding(WRONG_TYPE, message, document.where(mistake.pointer), fix, edits=edits)
+
+
+def _exact_conversion(
+    mistake: _Mistake, expected: list[str], model: type[FormatModel], document: Document
+) -> tuple[Edit, ...]:
+    """Return the edit that gives a value its only possible type: `"5"` is 5, `yes` is true, a word is a list of it."""
+    value, kinds = mistake.error["input"], {*expected}
+    if kinds <= {"a number", "a whole number"} and isinstance(value, str):
+        form = r"-?\d{1,15}(\.\d{1,15})?" if "a number" in kinds else r"-?\d{1,15}"
+        return (Edit(value, value, "node"),) if re.fullmatch(form, value) else ()
+    if kinds == {"true or false"} and str(value).lower() in _BOOLEANS:
+        return (Edit(str(value), _BOOLEANS[str(value).lower()], "node"),)
+    if kinds == {"text"} and isinstance(value, (int, float)):
+        return (Edit("", f'"{document.text_at(mistake.pointer) or str(value).lower()}"', "node"),)
+    if "text" in kinds and "a list" not in kinds and (edits := _only_item(value)):
+        return edits
+    if kinds == {"a list"} and isinstance(value, str) and _WORD.fullmatch(value):
+        return (Edit(value, "", "list"),)
+    key, colon, rest = str(value).partition(":")
+    if kinds == {"a mapping"} and isinstance(value, str) and rest and key in keys_at(model, mistake.loc):
+        return (Edit(f"{key}{colon}", f"{key}: ", "text"),)
+    return ()
 
 
 def _in_unit(duration: re.Match[str], pointer: str) -> str:
     """Return a duration such as `30s` in seconds, or in milliseconds for a key that says so."""
     seconds = float(duration[1]) * _SECONDS[duration[2].lower()]
     return f"{seconds * 1000 if pointer.endswith('_ms') else seconds:g}"
+
+
+def _only_item(value: Any, words: Container[str] | None = None) -> tuple[Edit, ...]:
+    """Return the edit that takes the one text of a list out of it, if it is one of these words."""
+    is_item = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
+    return (Edit(value[0], "", "item"),) if is_item and (words is None or value[0] in words) else ()
+
+
+def _behind_colon(key: str, known_keys: Container[str] | None = None) -> tuple[Edit, ...]:
+    """Return the edit of a key that is one with its value: `tools:[a]` has no space, and `runtime {a: b}` no colon."""
+    match = re.match(r"([\w.-]+)(: *| +)(?=[\[{\"'])", key)
+    is_key = match is not None and (known_keys is None or match[1] in known_keys)
+    return (Edit(match[0], f"{match[1]}: ", "text"),) if match is not None and is_key else ()
 
 
 # Words of Python and of other schemas for the types of JSON.
@@ -327,7 +376,11 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
         choice = f"one of {', '.join(words)}" if words[1:] else words[0]
         message = f"`{name}` is {shown(error['input'])}; it must be {choice}"
         fix = f"did you mean `{close}`?" if close else _meant_input(mistake)
-        return Finding(BAD_VALUE, message, where, fix)
+        word = str(error["input"])
+        synonym = _TYPE_WORDS.get(word.lower(), "")
+        edits = (Edit(word, synonym),) if synonym in words else clear_edit(word, words)
+        edits = _only_item(error["input"], words) or edits
+        return Finding(BAD_VALUE, message, where, fix, edits=edits)
     if kind in _BOUNDS:
         bound, key = _BOUNDS[kind]
         return Finding(BAD_VALUE, f"`{name}` is {shown(error['input'])}; it must be {bound} {context[key]:g}", where)

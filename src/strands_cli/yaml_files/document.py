@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from strands_cli.errors import Code, Finding, InvalidInput, Where
+from strands_cli.errors import Code, Edit, Finding, InvalidInput, Where
 from strands_cli.quick_dataclass import dataclass
 
 DOCUMENT_TOO_LARGE = Code(
@@ -105,6 +105,6 @@ class Document:
         return at_key if at_key and (key or at_key[0] < value[0]) else value
 
 
-def refused(code: Code, message: str, where: Where, fix: str | None = None) -> InvalidInput:
+def refused(code: Code, message: str, where: Where, fix: str | None = None, *edits: Edit) -> InvalidInput:
     """Build the exception for text from which no value can be made."""
-    return InvalidInput("the document cannot be read", findings=[Finding(code, message, where, fix)])
+    return InvalidInput("the document cannot be read", findings=[Finding(code, message, where, fix, edits=edits)])

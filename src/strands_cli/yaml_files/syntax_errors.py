@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from strands_cli.errors import Code, InvalidInput, Where
+from strands_cli.errors import Code, Edit, InvalidInput, Where
 from strands_cli.yaml_files.document import refused
 
 NOT_YAML = Code("not-yaml", "The text is not well-formed YAML or JSON.", "Correct the syntax at the reported place.")
@@ -48,7 +48,9 @@ def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iter
             problem, fix = "a second `: ` in one value", "put the text with `:` in quotes"
     elif not at_tab and (plain := _in_plain_words(error)):
         problem, fix = plain
-    return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix)
+    has_tabs = re.search(r"^ *\t", text, re.MULTILINE)
+    edits = (Edit("\t", "", "tabs"),) if has_tabs else (Edit("", "", "syntax"), Edit("", "", "indent"))
+    return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix, *edits)
 
 
 def _in_plain_words(error: yaml.MarkedYAMLError) -> tuple[str, str] | None:

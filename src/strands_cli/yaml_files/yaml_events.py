@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
+from strands_cli.errors import Code, Edit, Finding, InvalidInput, Where, clear_edit, suggest
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.phrases import shortened
 from strands_cli.yaml_files.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
@@ -135,7 +135,7 @@ _INT = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _OF_NUMBERS = frozenset("0123456789+-.")
 _NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
-_TEMPLATE = re.compile(r"(\{\{.*?\}\})")
+_TEMPLATE = re.compile(r"(\{\{.*?\}\}(?:\{\{.*?\}\}|[^,\[\]{}])*)")
 # The complement of c-printable in YAML 1.2.
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -197,11 +197,11 @@ class _Builder:
     def _where(self, position: Position, pointer: str = "") -> Where:
         return Where(self.file, *position, pointer)
 
-    def _report(self, code: Code, message: str, position: Position, pointer: str, fix: str) -> None:
+    def _report(self, code: Code, message: str, position: Position, pointer: str, fix: str, *edits: Edit) -> None:
         self.alike[code] = count = self.alike.get(code, 0) + 1
         if count > MAX_ALIKE:
             return
-        self.findings.append(Finding(code, message, self._where(position, pointer), fix))
+        self.findings.append(Finding(code, message, self._where(position, pointer), fix, edits=edits))
 
     def _pointer(self, position: Position) -> str:
         """Return the pointer of the next value, and store its position."""
@@ -238,7 +238,7 @@ class _Builder:
         pointer = f"{frame.pointer}/{escape(key)}"
         if key in frame.value and pointer in self.keys:
             message = f"the key {key!r} occurs twice in one mapping, first in line {self.keys[pointer][0]}"
-            self._report(DUPLICATE_KEY, message, position, pointer, "keep one of the two")
+            self._report(DUPLICATE_KEY, message, position, pointer, "keep one of the two", Edit("", "", "entry"))
         frame.key, frame.key_position = key, position
 
     def _scalar(self, event: Any, position: Position) -> None:
@@ -289,7 +289,9 @@ class _Builder:
         target = self.anchors.get(anchor or "")
         if target is None:
             fix = suggest(anchor or "", self.anchors, "define the anchor before it is used", form="*{}")
-            raise refused(UNKNOWN_ALIAS, f"the alias *{anchor} has no anchor", self._where(position), fix)
+            message, edits = f"the alias *{anchor} has no anchor", clear_edit(anchor or "", self.anchors)
+            edits = tuple(Edit(f"*{edit.old}", f"*{edit.new}", "text") for edit in edits)
+            raise refused(UNKNOWN_ALIAS, message, self._where(position), fix, *edits)
         if self._awaits_key():
             self._begin_entry(self._key_text(target.value, position), position)
             return
@@ -418,12 +420,16 @@ def _with_quotes(file: str, text: str, error: InvalidInput, corrected: int) -> D
     if match is None:
         raise error
     in_flow = line[:at].count("{") + line[:at].count("[") > line[:at].count("}") + line[:at].count("]")
-    end = match.end(1) if in_flow else len(line.partition(" #")[0].rstrip())
-    quote = "'" if '"' in line[at:end] else '"'
-    lines[where.line - 1] = f"{line[:at]}{quote}{line[at:end]}{quote}{line[end:]}"
-    message = f"`{line[at:end]}` has no quotes, so YAML reads a mapping"
+    end = len((line[: match.end()] if in_flow else line.partition(" #")[0]).rstrip())
+    bare, last = line[at:end], line[end - 1]
+    quote = "'" if '"' in bare else '"'
+    # One of the two quotes may be there.
+    quoted = last + bare if last in "\"'" and line.count(last) % 2 else f"{quote}{bare}{quote}"
+    lines[where.line - 1] = f"{line[:at]}{quoted}{line[end:]}"
+    message = f"`{bare}` has no quotes, so YAML reads a mapping"
     where_unquoted = Where(file, where.line, at + 1)
-    unquoted = Finding(UNQUOTED_TEMPLATE, message, where_unquoted, f"write {quote}{line[at:end]}{quote}")
+    edit = Edit(bare, quoted, "text")
+    unquoted = Finding(UNQUOTED_TEMPLATE, message, where_unquoted, f"write {quoted}", edits=(edit,))
     document = parse(file, "\n".join(lines), corrected + 1)
     return replace(document, text=text, findings=(unquoted, *document.findings))
 

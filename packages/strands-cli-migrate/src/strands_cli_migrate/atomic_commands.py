@@ -154,9 +154,9 @@ def validate(
 
     Example: strands atomic validate agents/*.yaml
     """
-    from strands_cli.api import check_agent_files
+    from strands_cli.api import FileChecks
 
-    return check_agent_files(files, "json" if as_json else output)
+    return FileChecks().report(FileChecks.named(files, of_agents=True), "json" if as_json else output)
 
 
 @with_run_options()

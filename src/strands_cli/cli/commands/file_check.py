@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -15,6 +15,7 @@ from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, Usage
 from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
+    from strands_cli.catalog.catalog import Catalog
     from strands_cli.planning.data_flow.authority import Use
     from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec
 
@@ -108,38 +109,85 @@ class FileReport(NamedTuple):
 
 def check_files(specs: Sequence[str], output: Format = "text") -> int:
     """Check workflow files and folders (`-` is standard input), report the findings, and return the exit code."""
-    checked = [report for name in dict.fromkeys(specs) for report in _checked(name)]
-    return report_files(checked, output)
+    return FileChecks().report(FileChecks.named(specs), output)
 
 
-def _checked(name: str) -> Iterator[FileReport]:
-    if not os.path.isdir(name):  # noqa: PTH112 - pathlib is not needed yet
-        yield _check(name)
-        return
+class FileChecks:
+    """Checks files as `strands validate` does, also with texts that are not written yet.
 
-    for file in files_in(name):
-        yield check_agent_file(file.name) if file.kind == "agent" else _check(file.name)
+    Args:
+        texts: What files have in place of their texts, by their paths.
+    """
+
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+        self._texts = {os.path.realpath(name): text for name, text in (texts or {}).items()}
+        self._catalogs: dict[Path, Catalog] = {}
+
+    @staticmethod
+    def named(specs: Sequence[str], *, of_agents: bool = False) -> Iterator[FoundFile]:
+        """Yield the files that are named, and the workflows and agents in the folders that are.
+
+        Args:
+            specs: Paths, and `-` for standard input.
+            of_agents: Whether each file has one agent and no workflow.
+        """
+        for name in dict.fromkeys(specs):
+            # pathlib is not needed yet
+            is_folder = not of_agents and os.path.isdir(name)  # noqa: PTH112
+            yield from files_in(name) if is_folder else [FoundFile(name, "agent" if of_agents else "workflow")]
+
+    def findings(self, file: FoundFile, text: str) -> tuple[Finding, ...]:
+        """Return the findings of a file if it had this text.
+
+        Raises:
+            StrandsCliError: It is no document.
+        """
+        name, kind = file
+        if kind == "agent":
+            return _agent_findings(name, text)
+        from strands_cli import app
+        from strands_cli.catalog.catalog import discover_catalog
+        from strands_cli.yaml_files.document_reader import FileSnapshot
+
+        folder = Path.cwd() if name == "-" else Path(name).absolute().parent
+        if folder not in self._catalogs:
+            self._catalogs[folder] = discover_catalog(project=folder)
+        return app.check(name, text, FileSnapshot(texts=self._texts), self._catalogs[folder])
+
+    def report(
+        self, files: Iterable[FoundFile], output: Format = "text", facts: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> int:
+        """Report the findings of each file and its uses of the machine; return the highest of their exit codes.
+
+        Args:
+            files: The files.
+            output: The form.
+            facts: What else the JSON has of each file, by its name.
+        """
+        return report_files([self._check(file) for file in files], output, facts or {})
+
+    def _check(self, file: FoundFile) -> FileReport:
+        text = self._texts.get(os.path.realpath(file.name)) if self._texts else None
+        return _check_agent(file.name, text) if file.kind == "agent" else _check(file.name, text)
 
 
-def check_agent_file(name: str) -> FileReport:
-    """Return the findings of a file with one agent, as `strands atomic validate` does."""
+def _agent_findings(name: str, text: str | None) -> tuple[Finding, ...]:
     from strands_cli.app.agent_files import check_atomic
     from strands_cli.workflow.parts.agent_file import open_atomic
 
+    return check_atomic(open_atomic(Path(name), text=text))
+
+
+def _check_agent(name: str, text: str | None) -> FileReport:
     try:
-        findings = check_atomic(open_atomic(Path(name)))
+        findings = _agent_findings(name, text)
     except StrandsCliError as error:
         return FileReport(name, error.findings, error.exit_code)
     return FileReport(name, findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK)
 
 
-def check_agent_files(files: Sequence[str], output: Format = "text") -> int:
-    """Check files with one agent each, report the findings, and return the exit code."""
-    return report_files([check_agent_file(name) for name in dict.fromkeys(files)], output)
-
-
-def report_files(checked: Sequence[FileReport], output: Format) -> int:
-    """Report the findings of each file and its uses of the machine; return the highest of their exit codes."""
+def report_files(checked: Sequence[FileReport], output: Format, facts: Mapping[str, Mapping[str, Any]]) -> int:
+    """Report what was found in files, as `FileChecks.report` does."""
     from strands_cli.cli.output.messages import say, say_findings
     from strands_cli.cli.output.results import print_json, print_result
 
@@ -149,7 +197,7 @@ def report_files(checked: Sequence[FileReport], output: Format) -> int:
     elif output == "json":
         print_json(
             {
-                "files": [_document(report) for report in checked],
+                "files": [{**_document(report), **facts.get(report.name, {})} for report in checked],
                 "findings": [finding.as_dict() for finding in findings],
             }
         )
@@ -196,13 +244,13 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
         print_result("\n".join(map(github_line, findings)))
 
 
-def _check(name: str) -> FileReport:
+def _check(name: str, text: str | None) -> FileReport:
     """Return the findings of one file."""
     from strands_cli import app
     from strands_cli.planning.name_checks import check_names
 
     try:
-        workflow = check_names(app.load(name))
+        workflow = check_names(app.load(name, text))
     except StrandsCliError as error:
         return FileReport(name, error.findings, error.exit_code)
     if has_errors(workflow.findings):

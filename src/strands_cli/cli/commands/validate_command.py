@@ -14,6 +14,7 @@ from strands_cli.errors import UsageError
 
 
 def validate(
+    context: typer.Context,
     specs: Annotated[
         list[str],
         typer.Argument(
@@ -24,17 +25,41 @@ def validate(
     ],
     output: Annotated[Format, typer.Option("--format", help="Format of the findings.")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Write the corrections of which only one is right.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print what --fix would change, and write nothing.")] = False,
     _watch: WATCH = False,
 ) -> int:
     """Check workflow files and report every finding.
 
     Of a folder it checks all workflows and agents below it, but for hidden ones and environments.
 
+    `--fix` keeps comments and layout, and never changes what decides the rights of a workflow.
+
     `github` marks the lines in a run of GitHub Actions; `sarif` writes SARIF 2.1.0.
 
     Example: strands validate flows/*.yaml
     """
-    return check_files(specs, "json" if as_json else output)
+    output = "json" if as_json else output
+    return (
+        _fix(context, ["--diff"] * diff + ["--format", output, "--", *specs])
+        if fix or diff
+        else check_files(specs, output)
+    )
+
+
+def _fix(context: typer.Context, words: list[str]) -> int:
+    """Run the command that corrects files.
+
+    Raises:
+        NotEquipped: Its distribution is not installed.
+    """
+    from strands_cli.default_parts import COMMANDS, OURS
+    from strands_cli.parts.named_parts import not_installed, part_named
+
+    if part_named(COMMANDS, "lsp") is None:
+        raise not_installed("--fix", OURS[COMMANDS]["lsp"])
+    program: Any = context.find_root().command
+    return int(program.main(args=["lsp", "fix", *words], prog_name="strands", standalone_mode=False) or 0)
 
 
 def schema(

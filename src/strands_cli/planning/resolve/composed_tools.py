@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where, suggest
+from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where, clear_edit, suggest
 from strands_cli.planning.plan_values import (
     AgentAsTool,
     Composite,
@@ -148,7 +148,9 @@ class ComposedTools:
         if agent_id not in self.spec.agents:
             others = f"there are: {', '.join(self.spec.agents)}" if self.spec.agents else "add it under `agents:`"
             fix = suggest(agent_id, self.spec.agents, others, form="'agent:{}'")
-            self.context.report(UNKNOWN_AGENT, f"the workflow has no agent '{agent_id}'", where, fix)
+            message = f"the workflow has no agent '{agent_id}'"
+            edits = clear_edit(agent_id, self.spec.agents, of_author=True)
+            self.context.findings.append(Finding(UNKNOWN_AGENT, message, where, fix, edits=edits))
             return ()
         agent = self.planned_agent(agent_id, where)
         if agent is None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from strands_cli.errors import Code, Finding, Where, suggest
+from strands_cli.errors import Code, Finding, Where, clear_edit, suggest
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.findings import BAD_SCHEMA, BAD_VALUE, MISSING_KEY, UNKNOWN_AGENT, no_effect, unknown
 from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec, unread_inputs
@@ -106,7 +106,8 @@ def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
         message = f"this is not a JSON Schema: {error.message}" + (f" (at {pointer})" if pointer else "")
         is_type = list(error.path)[-1:] == ["type"] and isinstance(error.instance, str)
         fix = suggest(error.instance, _TYPES) if is_type else None
-        return Finding(BAD_SCHEMA, message, where, fix or "see json-schema.org for the keywords")
+        edits = clear_edit(error.instance, _TYPES) if is_type else ()
+        return Finding(BAD_SCHEMA, message, where, fix or "see json-schema.org for the keywords", edits=edits)
     outside = next((ref for ref in _refs(schema) if not ref.startswith("#")), None)
     if outside is not None:
         message = f"the schema points to {outside!r}; only references inside it (`#/...`) are followed"

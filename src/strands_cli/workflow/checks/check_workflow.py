@@ -7,7 +7,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from strands_cli.errors import Code, Finding, Severity, StrandsCliError, Where, did_you_mean, suggest
+from strands_cli.errors import (
+    Code,
+    Edit,
+    Finding,
+    Severity,
+    StrandsCliError,
+    Where,
+    clear_edit,
+    did_you_mean,
+    suggest,
+)
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
@@ -175,9 +185,10 @@ def check_comparisons(
         is_status = path[0] in _RESULTS and path[0] in site.scope and path[-1] == "status"
         if is_status and word.strip().lower() not in (*STATUSES, spec.rendering.completed.lower()):
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
-            yield Finding(
-                UNKNOWN_STATUS, f"no step ever has the status {word!r}", workflow.where(site.pointer), fix, "warning"
-            )
+            where, edits = workflow.where(site.pointer), clear_edit(word, STATUSES)
+            edits = tuple(replace(edit, old=f"'{edit.old}'", new=f"'{edit.new}'") for edit in edits)
+            message = f"no step ever has the status {word!r}"
+            yield Finding(UNKNOWN_STATUS, message, where, fix, "warning", edits=edits)
     for path, as_it_is in () if site.is_condition else templates.printed_in(site.text):
         if path[0] in _RESULTS and is_result(path, site.scope):
             spoken = spoken_path(path)
@@ -351,7 +362,7 @@ def _syntax(site: Site, error: TemplateError, workflow: LoadedWorkflow) -> Findi
     fix = f"did you mean {guess}" if separator else "see `strands list-supported` for the filters"
     if error.is_syntax:
         problem, fix = explain_syntax(site.text, problem, is_condition=site.is_condition)
-    return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)
+    return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix, edits=error.edits)
 
 
 def _name(site: Site, path: Path, inputs: Collection[str], workflow: LoadedWorkflow) -> Finding | None:
@@ -374,8 +385,10 @@ def _name(site: Site, path: Path, inputs: Collection[str], workflow: LoadedWorkf
         fix = "write `else`, which holds where no other condition does"
     if root in _WHOLES and len(path) > 1 and str(path[1]) in inputs:
         fix = f"write `{path[1]}`: an input has no prefix"
+    edits = clear_edit(root, [*site.scope, *inputs], of_author=True)
+    edits = tuple(edit if edit.new in inputs else replace(edit, kind="word") for edit in edits)
     message = f"no input declares `{root}`; a run needs `--var {root}=...`"
-    return Finding(UNDECLARED_VARIABLE, message, where, fix, "warning")
+    return Finding(UNDECLARED_VARIABLE, message, where, fix, "warning", edits=edits)
 
 
 def _attribute(site: Site, path: Path, workflow: LoadedWorkflow) -> Finding | None:
@@ -390,7 +403,20 @@ def _attribute(site: Site, path: Path, workflow: LoadedWorkflow) -> Finding | No
     if not problem.is_certain:
         hint, severity = "write `| default('')` behind it, so that the run goes on without it", "warning"
     fix = hyphened or (f"did you mean `{close}`?" if close else hint)
-    return Finding(UNKNOWN_NAME, f"{problem.message}{site.use}", workflow.where(site.pointer), fix, severity)
+    edits = () if hyphened else _in_path(problem.word, problem.known_names, path)
+    where = workflow.where(site.pointer)
+    return Finding(UNKNOWN_NAME, f"{problem.message}{site.use}", where, fix, severity, edits=edits)
+
+
+def _in_path(word: str, known_names: Collection[str], path: Path) -> tuple[Edit, ...]:
+    """Return the edit of a word in a path, with what is before it."""
+    position = next((number for number, part in enumerate(path) if number and part == word), 0)
+    if not position:
+        return ()
+    is_id = position == 1 and path[0] in _RESULTS
+    before = f"[{path[position - 1]}]." if isinstance(path[position - 1], int) else f"{path[position - 1]}."
+    edits = clear_edit(word, known_names, of_author=is_id)
+    return tuple(Edit(before + edit.old, before + edit.new, edit.kind) for edit in edits)
 
 
 def _hyphened(path: Path, scope: Scope) -> str | None:

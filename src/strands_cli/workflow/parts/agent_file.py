@@ -247,18 +247,20 @@ def is_single_step(value: Any) -> bool:
     return spec.only_agent is not None
 
 
-def open_atomic(name: str | Path, *, with_tests: bool = True) -> Atomic:
+def open_atomic(name: str | Path, *, with_tests: bool = True, text: str | None = None) -> Atomic:
     """Return the one agent of a file, or of an installed distribution that `DIST/NAME` names.
 
     Args:
+        name: The file.
         with_tests: Whether a file of tests beside it is read.
+        text: The text to read in place of that of the file.
 
     Raises:
         UsageError: The file cannot be opened, or no distribution has that name.
         InvalidInput: It is not a document, or does not have one agent.
     """
     source, snapshot = located(name, "agent")
-    document = read_document(source)
+    document = read_document(source, text)
     atomic = read_atomic(document) if with_tests else _atomic(document)
     return atomic if snapshot is None else replace(atomic, packaged=snapshot.packaged)
 

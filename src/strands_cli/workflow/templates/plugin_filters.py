@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 
-from strands_cli.errors import StrandsCliError
+from strands_cli.errors import Edit, StrandsCliError
 from strands_cli.parts.named_parts import Part, broken_part, imported_part
 
 # Errors of templates, and the paths of names in them.
@@ -27,7 +27,10 @@ class TemplateError(Exception):
         is_unknown: Whether a name or one of its parts has no value.
         of_text: The name that a text was asked for, as if it had fields.
         fix: The next act of a person, where the template has no mistake.
+        edits: The correction of a word.
     """
+
+    edits: tuple[Edit, ...] = ()
 
     def __init__(self, message: str, line: int | None = None, *, is_syntax: bool = False) -> None:
         super().__init__(message)

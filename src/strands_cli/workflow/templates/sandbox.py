@@ -18,7 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from strands_cli.default_parts import FILTERS as PLUGIN_FILTERS
-from strands_cli.errors import StrandsCliError, did_you_mean
+from strands_cli.errors import StrandsCliError, clear_edit, did_you_mean
 from strands_cli.parts.named_parts import part_named, parts_of, require_admitted
 from strands_cli.workflow.templates.bounds import (
     MAX_BITS,
@@ -358,7 +358,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             if isinstance(node, nodes.Filter) and node.name not in self.filters:
                 self._add_filter(node)
             if isinstance(node, nodes.Test) and node.name not in self.tests:
-                raise TemplateError(f"there is no test {node.name!r}{_close(node.name, self.tests)}", node.lineno)
+                raise _unknown("test", node, self.tests)
             if (word := _NOT_HERE.get(type(node))) is not None:
                 raise TemplateError(f"`{word}` needs other template files, which do not exist", node.lineno)
         return parts
@@ -373,8 +373,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         part = part_named(PLUGIN_FILTERS, node.name)
         if part is None:
             known_filters = [*self.filters, *(part.name for part in parts_of(PLUGIN_FILTERS))]
-            hint = _close(node.name, known_filters) or "; the distribution that brings it may be missing"
-            raise TemplateError(f"there is no filter {node.name!r}{hint}", node.lineno)
+            raise _unknown("filter", node, known_filters, "; the distribution that brings it may be missing")
         require_admitted(part)
         self.filters[node.name] = bounded_filter(node.name, plugin_filter(part))
 
@@ -466,9 +465,14 @@ def _require_product(left: Any, right: Any) -> None:
         raise TemplateError(f"a value of more than {MAX_PIECE:,} items or {MAX_OUTPUT:,} characters")
 
 
-def _close(name: str, known_names: Iterable[str]) -> str:
-    close = did_you_mean(name, known_names)
-    return f"; did you mean {close!r}?" if close else ""
+def _unknown(kind: str, node: nodes.Filter | nodes.Test, known_names: Iterable[str], hint: str = "") -> TemplateError:
+    """Return the error about a filter or a test that does not exist, with the hint where no name is alike."""
+    names = list(known_names)
+    if close := did_you_mean(node.name, names):
+        hint = f"; did you mean {close!r}?"
+    error = TemplateError(f"there is no {kind} {node.name!r}{hint}", node.lineno)
+    error.edits = clear_edit(node.name, names)
+    return error
 
 
 def _one_line(text: str | None) -> str:
