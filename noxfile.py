@@ -27,6 +27,7 @@ COMMANDS = [
     "strands-cli-batch",
     "strands-cli-doctor",
     "strands-cli-index",
+    "strands-cli-lsp",
     "strands-cli-migrate",
     "strands-cli-notify",
     "strands-cli-ui",

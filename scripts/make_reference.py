@@ -5,12 +5,14 @@ Usage: python scripts/make_reference.py [--check]
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ FINDINGS_INTRODUCTION = """# Findings
 
 Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix, which it prints; `strands explain
 CODE` prints the usual one. Scripts may rely on the codes: new ones are added, and none is renamed. An error means exit
-code 3 where no other is written.
+code 3 where no other is written. `strands validate --fix` corrects a *fixable* one where only one correction is right.
 
 `python scripts/make_reference.py` makes this page from the declarations.
 """
@@ -68,7 +70,23 @@ def findings_page() -> str:
 def section_of(code: Code) -> str:
     """Return one code's section; the exit code is that of an error, since a warning refuses nothing."""
     exit_code = "" if code.exit_code == AUTHOR_EXIT_CODE else f" Exit {code.exit_code}."
-    return f"### {code}\n\n{code.meaning}{exit_code}\n"
+    fixable = " *Fixable.*" if code in fixable_codes() else ""
+    return f"### {code}\n\n{code.meaning}{exit_code}{fixable}\n"
+
+
+@cache
+def fixable_codes() -> set[str]:
+    """Return the codes of the findings that the core reports with an edit, by the calls that make them."""
+    codes = set()
+    for path in (CLONE / "src").rglob("*.py"):
+        for call in (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)):
+            words = ast.unparse(call)
+            is_call = (
+                isinstance(call.func, ast.Name | ast.Attribute) and call.args and isinstance(call.args[0], ast.Name)
+            )
+            if is_call and ("edits" in words or "Edit(" in words or words.startswith("unknown(")):
+                codes.add(ast.unparse(call.args[0]).lower().replace("_", "-"))
+    return codes
 
 
 COMMANDS_INTRODUCTION = """# Command line

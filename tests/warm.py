@@ -44,6 +44,7 @@ _DISTRIBUTIONS = (
     "strands_cli_postgres",
     "strands_cli_doctor",
     "strands_cli_index",
+    "strands_cli_lsp",
     "strands_cli_migrate",
     "strands_cli_notify",
     "strands_cli_ui",

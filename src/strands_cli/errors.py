@@ -93,7 +93,7 @@ class Edit:
     """A correction of the text at the place of a finding.
 
     Attributes:
-        old: The wrong text; a word in a template comes with what is before its dot: `write.respnse`.
+        old: The wrong text; a word in a template comes with what is before its dot, as in `write.response`.
         new: The right text.
         kind: `word` is the key or the value there, or a word of its templates. `name` is such a word that the author
             has chosen, so that its definition may be the wrong one. `node` writes the whole value. `list` puts it into

@@ -77,6 +77,7 @@ def test_no_distribution_is_missing() -> None:
         "strands-cli-index",
         "strands-cli-hatch",
         "strands-cli-local",
+        "strands-cli-lsp",
         "strands-cli-migrate",
         "strands-cli-notify",
         "strands-cli-postgres",

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from strands_cli.app.fixed_text import corrected
-
 from strands_cli import app
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.errors import Finding, StrandsCliError, has_errors
@@ -17,15 +15,16 @@ from strands_cli.workflow.format_schema import workflow_schema
 from strands_cli.workflow.key_meanings import SYNONYMS
 from strands_cli.yaml_files.document import Document
 from strands_cli.yaml_files.document_reader import read_document
+from strands_cli_lsp.fixed_text import corrected
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WORKFLOWS = 50
 _SCHEMA = workflow_schema()
 _KEYS = {key for part in (_SCHEMA, *_SCHEMA["$defs"].values()) for key in part.get("properties", ())}
 _NAMING = re.compile(r"/agents/[^/]+|/inputs/(?:required|optional|values)/[^/]+|/pattern/config/(?:nodes|routes)/[^/]+")
 _IDS = re.compile(r"/pattern/config/(?:tasks|branches)/\d+/id")
 _WORDS_OF_NAMES = re.compile(r"/(?:agent|producer|from|to|default)$|/(?:deps|to)/\d+$")
-_NEAR = {**{left: right for left, right in zip("qwertyuiopasdfghjklzxcvbn", "wertyuioplsdfghjkloxcvbnm", strict=True)}}
+_NEAR = dict(zip("qwertyuiopasdfghjklzxcvbn", "wertyuioplsdfghjkloxcvbnm", strict=True))
 
 Spoil = Callable[[random.Random, str, Document], str | None]
 

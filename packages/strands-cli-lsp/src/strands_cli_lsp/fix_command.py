@@ -31,6 +31,43 @@ class FixedFile(NamedTuple):
     after: CheckedText
     hindrance: str | None = None
 
+    @classmethod
+    def of(cls, file: Any) -> FixedFile:
+        """Read a file and correct it, unless it cannot be read as text or a distribution brings it."""
+        path, is_stdin = Path(file.name), file.name == _STDIN
+        try:
+            raw = sys.stdin.buffer.read(_MOST_BYTES + 1) if is_stdin else path.read_bytes()
+            before = raw.decode("utf-8") if len(raw) <= _MOST_BYTES else ""
+        except (OSError, ValueError):
+            return cls(file, b"", "", CheckedText("", ()))
+        text, checks = before.removeprefix(_MARK), FileChecks()
+        checked = corrected(text, "<stdin>" if is_stdin else file.name, lambda new: checks.findings(file, new))
+        after = checked._replace(text=before[: len(before) - len(text)] + checked.text)
+        return cls(file, raw, before, after, "it is standard input" if is_stdin else _hindrance(path))
+
+    def write(self) -> str | None:
+        """Replace the file, with its mode and its owner, and return why that was not possible."""
+        path = Path(self.file.name)
+        partial = path.with_name(f".{secrets.token_hex(8)}.partial")
+        try:
+            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(self.after.text.encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+            status, now = path.stat(), partial.stat()
+            if (status.st_uid, status.st_gid) != (now.st_uid, now.st_gid):
+                os.chown(partial, status.st_uid, status.st_gid)
+            shutil.copystat(path, partial)
+            os.utime(partial)
+            if path.is_symlink() or path.read_bytes() != self.raw:
+                return "it has changed since it was read: run it again"
+            partial.replace(path)
+        except OSError as error:
+            return error.strerror or str(error)
+        finally:
+            partial.unlink(missing_ok=True)
+        return None
+
     @property
     def is_changed(self) -> bool:
         """Whether the text has corrections."""
@@ -68,12 +105,12 @@ def fix(
     """
     if diff and output in ("github", "sarif"):
         raise UsageError(f"--diff prints lines of text, not {output}", fix="leave out one of the two")
-    files = [_fixed(file) for file in FileChecks.named(specs)]
+    files = [FixedFile.of(file) for file in FileChecks.named(specs)]
     facts: dict[str, dict[str, Any]] = {}
     texts: dict[str, str] = {}
     for fixed in files:
         name = fixed.file.name
-        reason = fixed.hindrance if diff or fixed.hindrance or not fixed.is_changed else _write(fixed)
+        reason = fixed.hindrance if diff or fixed.hindrance or not fixed.is_changed else fixed.write()
         is_written = fixed.is_changed and not diff and reason is None
         if fixed.is_changed and output == "text":
             _print_changes(fixed, is_written=is_written)
@@ -85,55 +122,17 @@ def fix(
     return FileChecks(texts).report([fixed.file for fixed in files], output, facts)
 
 
-def _fixed(file: Any) -> FixedFile:
-    """Return a file with its corrections; one that is no text, or that a distribution brings, has none."""
-    path = Path(file.name)
-    try:
-        raw = sys.stdin.buffer.read(_MOST_BYTES + 1) if file.name == _STDIN else path.read_bytes()
-        before = raw.decode("utf-8") if len(raw) <= _MOST_BYTES else ""
-    except (OSError, ValueError):
-        return FixedFile(file, b"", "", CheckedText("", ()))
-    text, checks = before.removeprefix(_MARK), FileChecks()
-    checked = corrected(text, "<stdin>" if file.name == _STDIN else file.name, lambda new: checks.findings(file, new))
-    after = checked._replace(text=before[: len(before) - len(text)] + checked.text)
-    return FixedFile(file, raw, before, after, "it is standard input" if file.name == _STDIN else _hindrance(path))
-
-
 def _hindrance(path: Path) -> str | None:
-    """Return why a file is not replaced: what it is now would be lost, or nobody may write it."""
+    """Return why a file is not replaced: a link or its mode would be lost, or it may not be written."""
     status = path.lstat()
     if stat.S_ISLNK(status.st_mode):
         return f"it is a link to {os.path.realpath(path)}"
     if not stat.S_ISREG(status.st_mode):
-        return "it is no ordinary file"
+        return "it is not an ordinary file"
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
         return "it is read-only"
     if status.st_nlink > 1:
         return "it has several names (hard links)"
-    return None
-
-
-def _write(fixed: FixedFile) -> str | None:
-    """Replace a file by its corrected text, with its mode and its owner, and return why that was not possible."""
-    path = Path(fixed.file.name)
-    partial = path.with_name(f".{secrets.token_hex(8)}.partial")
-    try:
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(fixed.after.text.encode())
-            stream.flush()
-            os.fsync(stream.fileno())
-        status, now = path.stat(), partial.stat()
-        if (status.st_uid, status.st_gid) != (now.st_uid, now.st_gid):
-            os.chown(partial, status.st_uid, status.st_gid)
-        shutil.copystat(path, partial)
-        os.utime(partial)
-        if path.is_symlink() or path.read_bytes() != fixed.raw:
-            return "it has changed since it was read: run it again"
-        partial.replace(path)
-    except OSError as error:
-        return error.strerror or str(error)
-    finally:
-        partial.unlink(missing_ok=True)
     return None
 
 

@@ -58,7 +58,7 @@ def corrected(text: str, file: str, findings_of: Callable[[str], Sequence[Findin
     Args:
         text: The text without a byte order mark.
         file: Its name in findings.
-        findings_of: Validates a text; the exceptions for one that is no document have its findings.
+        findings_of: Validates a text; the exceptions for one that cannot be read have its findings.
     """
     return _Corrector(file, findings_of).run(text)
 

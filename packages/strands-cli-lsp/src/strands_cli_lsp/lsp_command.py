@@ -12,4 +12,7 @@ lsp_app.command(hidden=True)(fix)
 
 @lsp_app.callback(invoke_without_command=True)
 def lsp(context: typer.Context) -> None:
-    """Serve an editor over standard input and output: findings, corrections, completion, hover, definitions."""
+    """Serve an editor: findings, corrections, completion, hover and definitions in workflow files.
+
+    Example: strands lsp
+    """

@@ -140,7 +140,7 @@ class FileChecks:
         """Return the findings of a file if it had this text.
 
         Raises:
-            StrandsCliError: It is no document.
+            StrandsCliError: It cannot be read.
         """
         name, kind = file
         if kind == "agent":
