@@ -108,5 +108,15 @@ def test_bedrock_gets_marks_for_models_that_take_them(
     assert is_marked(request["system"]) is expected
 
 
+def test_a_server_that_refuses_the_marks_brings_the_word_that_switches_them_off(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = {"type": "error", "error": {"type": "invalid_request_error", "message": "cache_control: not permitted"}}
+    monkeypatch.setattr("tests.agents.test_prompt_caches.TURNS", [Turn(status=400, body=refusal)])
+    with pytest.raises(RunFailed) as error:
+        requests(site, monkeypatch)
+    assert "cache_config: off" in str(error.value.fix)
+
+
 def test_a_provider_that_caches_by_itself_gets_no_marks(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_marked(requests(site, monkeypatch, provider="openai", model="m"))

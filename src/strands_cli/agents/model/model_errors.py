@@ -18,6 +18,7 @@ from strands_cli.agents.model.client_errors import (
     types_of,
     words_of,
 )
+from strands_cli.agents.model.plugin_models import MARKED
 from strands_cli.agents.model.read_answer import proxy_for
 from strands_cli.agents.model.retry import is_throttled
 from strands_cli.errors import RunFailed, StrandsCliError, UnusableAnswer
@@ -46,6 +47,8 @@ _REPORTED = frozenset({"APIError", "ResponseError", "_OpenAIResponsesStreamError
 _UNREAD = frozenset(
     {"AttributeError", "IndexError", "KeyError", "TypeError", "ResponseValidationError", "APIResponseValidationError"}
 )
+# Words of a service that takes no marks for its cache.
+_OF_CACHES = ("cache_control", "cachePoint", "prompt caching")
 _UNAUTHORIZED = frozenset({401, 403})
 _NOT_FOUND = 404
 _TOO_LARGE = 413
@@ -144,6 +147,8 @@ def _of_status(status: int, words: str, host: str, settings: ModelSettings) -> t
         return f"{host} failed: {text}", "run again later: the provider's server failed"
     if status == _TOO_LARGE:
         return f"{host} refused the request: {text}", "shorten the input or the tools' outputs"
+    if settings.provider in MARKED and any(word in words for word in _OF_CACHES):
+        return f"{host} refused the request: {text}", "write `cache_config: off` among the model's `options`"
     return f"{host} refused the request: {text}", _REQUEST_FIX
 
 

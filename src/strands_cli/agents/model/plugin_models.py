@@ -38,7 +38,7 @@ def model_of(
 
 
 # The providers whose services read a prompt from a cache up to a marked place, and their options about that.
-_MARKED = frozenset({"anthropic", "bedrock"})
+MARKED = frozenset({"anthropic", "bedrock"})
 _CACHE_OPTIONS = frozenset({"cache_config", "cache_tools", "cache_prompt"})
 
 
@@ -48,7 +48,7 @@ def with_cache_points(settings: ModelSettings, *, has_tools: bool) -> ModelSetti
     An agent without tools mostly sends one request, which nothing reads again: to write the cache costs more then.
     The SDK leaves the places out for models of Bedrock that are not known to take them.
     """
-    if settings.provider not in _MARKED or not has_tools or _CACHE_OPTIONS & settings.options.keys():
+    if settings.provider not in MARKED or not has_tools or _CACHE_OPTIONS & settings.options.keys():
         return settings
     return replace(settings, options={**settings.options, "cache_config": {"tools_ttl": True}})
 
