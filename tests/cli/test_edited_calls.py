@@ -11,6 +11,7 @@ import pytest
 
 from strands_cli.config import account_name
 from tests.cli.strands import Folder, Ran
+from tests.distributions import make_distribution
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
@@ -70,32 +71,31 @@ def test_the_call_is_made_as_it_was_changed_and_the_model_reads_the_change(folde
     assert shown.count("a.txt") == 2, "as proposed, and in what the model is told"
 
 
-@pytest.mark.parametrize("given", ['{"path": "c.txt", "content": "x"}', "-", "args.yaml"])
+@pytest.mark.parametrize("given", ["-", "args.yaml"])
 def test_a_script_gives_the_arguments(folder: Folder, given: str) -> None:
     waiting(folder)
     folder.write("args.yaml", "path: c.txt\ncontent: x\n")
-    ran = folder.strands("approve", "last", "--arguments", given, given="path: c.txt\ncontent: x")
+    ran = folder.strands("approve", "last", "--arguments", given, given='{"path": "c.txt", "content": "x"}')
     assert ran.code == 0, ran.err
     assert 'changed: `path` from "a.txt" to "c.txt"' in ran.err
     assert (folder.work / "c.txt").read_text() == "x"
     assert whole(folder)["called_with"]["mode"] == "overwrite", "a default is filled in again"
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ('{"path": "c.txt"}', "content"),
-        ('{"path": "c.txt", "content": "x", "mode": "sideways"}', "sideways"),
-        ('{"path": ["c.txt"], "content": "x"}', "path"),
-        ('{"path": "c.txt",', "cannot be read"),
-        ("none.yaml", "none.yaml"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused_and_the_call_waits(folder: Folder, given: str, problem: str) -> None:
+def test_arguments_that_do_not_fit_are_refused_and_the_call_waits(folder: Folder) -> None:
     waiting(folder)
-    ran = folder.strands("approve", "last", "--arguments", given)
-    assert ran.code == 2, ran.err
-    assert problem in ran.err
+    for given, problem in {
+        '{"path": "c.txt"}': "content",
+        '{"path": ["c.txt"], "content": "x"}': "path",
+        '{"path": "c.txt",': "cannot be read",
+        "[]": "[]",
+        "none.yaml": "none.yaml",
+    }.items():
+        ran = folder.strands("approve", "last", "--arguments", given)
+        assert ran.code == 2, ran.err
+        assert problem in ran.err
+    for words in (["--edit", "--arguments", "{}"], ["--arguments", '{"path": "c", "content": ""}', "--answer", "no"]):
+        assert folder.strands("approve", "last", *words).code == 2
     assert files(folder) == set()
     assert folder.strands("approve", "last").code == 0
 
@@ -133,30 +133,23 @@ def test_an_edit_that_a_rule_refuses_is_asked_again_with_the_reason_and_not_made
     assert files(folder) == {"strands-policy.yaml", "seen.yaml", "b.txt"}
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [("true", 19), (": > $1", 19), ("sed -i '/^[^#]/d' $1", 19), ("rm $1", 19), ("exit 3", 19), ("kill -INT $$", 19)],
-)
-def test_an_editor_that_changes_nothing_or_fails_leaves_the_question(
-    folder: Folder, body: str, code: int, wording: Wording
-) -> None:
+def test_an_editor_that_changes_nothing_or_fails_leaves_the_question(folder: Folder, wording: Wording) -> None:
     waiting(folder)
-    ran = folder.strands("approve", "last", "--edit", **editor(folder, body))
-    assert ran.code == code
-    message = ran.err.replace(str(folder.work / "editor.sh"), "EDITOR")
-    if "kept in" in ran.err:
-        message = message.replace(str(kept_file(ran)), "FILE")
-    wording(message)
+    for body in ("true", ": > $1", "sed -i '/^[^#]/d' $1", "rm $1", "exit 3", "kill -INT $$"):
+        ran = folder.strands("approve", "last", "--edit", **editor(folder, body))
+        assert ran.code == 19
+        message = ran.err.replace(str(folder.work / "editor.sh"), "EDITOR")
+        wording(message.replace(str(kept_file(ran)), "FILE") if "kept in" in ran.err else message)
     assert files(folder) == set()
     assert folder.strands("approve", "last").code == 0
 
 
-@pytest.mark.parametrize("name", [None, "no-such-editor", "'unclosed"])
-def test_a_missing_editor_is_an_error_with_the_other_way(folder: Folder, name: str | None, wording: Wording) -> None:
+def test_a_missing_editor_is_an_error_with_the_other_way(folder: Folder, wording: Wording) -> None:
     waiting(folder)
-    ran = folder.strands("approve", "last", "--edit", **({} if name is None else {"VISUAL": name}))
-    assert ran.code == 2
-    wording(ran.err)
+    for name in (None, "no-such-editor", "'unclosed"):
+        ran = folder.strands("approve", "last", "--edit", **({} if name is None else {"VISUAL": name}))
+        assert ran.code == 2
+        wording(ran.err)
 
 
 @pytest.mark.parametrize("goes_on", [False, True])
@@ -206,6 +199,22 @@ def test_a_call_that_is_changed_to_change_something_is_not_made_twice(folder: Fo
     assert whole(folder, "steps.0/tool.0.act")["called_with"] == {"text": "change"}
 
 
+def test_an_edit_is_used_after_its_process_was_killed_before_it_went_on(folder: Folder) -> None:
+    source = (
+        "import os, pathlib, signal\nfrom strands import tool\nif os.path.exists('armed'):\n"
+        "    os.remove('armed')\n    os.kill(os.getpid(), signal.SIGKILL)\n\n\n"
+        '@tool\ndef act(text: str) -> str:\n    """Acts."""\n    return text\n'
+    )
+    entry, files_of_tool = {"act": "strands_tool_act:act"}, {"strands_tool_act/__init__.py": source}
+    make_distribution(folder.site, "strands-tool-act", "1.0", entry, files_of_tool)
+    folder.workflow([{"tool": "native:act", "input": {"text": "proposed"}}])
+    assert folder.strands("run", "flow.yaml", "--detach").code == 19
+    folder.write("armed", "")
+    killed = folder.start("approve", "last", "--arguments", '{"text": "changed"}')
+    assert killed.end().code == -9
+    assert folder.strands("resume", "last").out == "changed\n"
+
+
 def test_the_hidden_part_of_an_argument_stays_unless_it_is_written_whole(folder: Folder, wording: Wording) -> None:
     folder.environ["MY_TOKEN"] = "sesame-open-9931"
     content = "key: {{ 'sesame-open' ~ '-9931' }}\n"
@@ -250,13 +259,6 @@ def test_ctrl_c_in_an_editor_is_the_editors(folder: Folder) -> None:
         terminal.wait_for("waits still")
         assert terminal.end() == 19
     assert folder.strands("approve", "last").code == 0
-
-
-@pytest.mark.parametrize("words", [["--edit", "--arguments", "{}"], ["--arguments", "{}", "--answer", "no"]])
-def test_options_that_contradict_each_other_are_refused(folder: Folder, words: list[str]) -> None:
-    waiting(folder)
-    assert folder.strands("approve", "last", *words).code == 2
-    assert files(folder) == set()
 
 
 def test_a_gate_has_no_arguments(folder: Folder, wording: Wording) -> None:

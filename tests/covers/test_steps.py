@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from strands_cli.errors import WaitingForPerson
 from tests.covers.kit import Ran, World, covers_each
 from tests.fakes.model_server import Turn
 from tests.yaml_texts import write_yaml
@@ -240,3 +241,44 @@ def test_an_answer_must_match(world: World, case: str) -> None:
     first, second = world.asked
     assert first.problem is None
     assert re.search(r"'perhaps' .*('yes\|no'|\byes$)", str(second.problem))
+
+
+@covers_each(each(GATE_PLACES, "answer"))
+def test_an_answer_fits_its_schema(world: World, case: str) -> None:
+    world.answers = ["perhaps", "Y"]
+    ran = go(world, case, {**GATE, "answer": {"type": "boolean"}})
+    if "review_router" in case:
+        assert ran.error is not None, "its answers are the routes"
+        return
+    first, second = world.asked
+    assert (first.words, first.problem) == (("yes", "no"), None)
+    assert second.problem is not None
+
+
+@covers_each(each(GATE_PLACES, "approvers"))
+def test_several_people_answer(world: World, case: str) -> None:
+    world.answers = ["yes"]
+    ran = go(world, case, {**GATE, "approvers": 2})
+    assert isinstance(ran.error, WaitingForPerson), "one has answered"
+    assert [question.approvers for question in world.asked] == [2]
+
+
+@covers_each(each(GATE_PLACES, "expires"))
+def test_an_answer_is_accepted_so_long(world: World, case: str) -> None:
+    world.answers = ["yes"]
+    go(world, case, {**GATE, "expires": "2h"})
+    assert (world.asked[0].timeout_s, world.asked[0].on_expiry) == (7200, "reject")
+
+
+@covers_each(each(GATE_PLACES, "on_expiry"))
+def test_a_question_ends_so(world: World, case: str) -> None:
+    world.answers = ["yes"]
+    go(world, case, {**GATE, "expires": "2h", "on_expiry": "fail"})
+    assert world.asked[0].on_expiry == "fail"
+
+
+@covers_each(each(GATE_PLACES, "delegate"))
+def test_a_question_is_for_a_person(world: World, case: str) -> None:
+    world.answers = ["yes"]
+    go(world, case, {**GATE, "delegate": "ann"})
+    assert world.asked[0].delegate == "ann"

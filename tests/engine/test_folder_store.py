@@ -199,6 +199,7 @@ def test_a_look_at_a_run_does_not_turn_away_who_wants_to_hold_it(
         ({"pattern": "ship|hold"}, "hold", "hold"),
         ({"kind": "approval", "pattern": "yes|no"}, None, "yes"),
         ({"kind": "approval", "pattern": "yes|no"}, "y", "yes"),
+        ({"kind": "approval", "pattern": "yes|no"}, " NO", "no"),
     ],
 )
 def test_approving_says_what_the_question_takes_for_a_yes(detail: dict[str, str], given: str, text: str) -> None:
@@ -207,7 +208,7 @@ def test_approving_says_what_the_question_takes_for_a_yes(detail: dict[str, str]
 
 @pytest.mark.parametrize(
     ("detail", "given"),
-    [({"pattern": "ship|hold"}, None), ({"pattern": "ship|hold"}, "shipped"), ({"kind": "approval"}, "no")],
+    [({"pattern": "ship|hold"}, None), ({"pattern": "ship|hold"}, "shipped"), ({"kind": "approval"}, "perhaps")],
 )
 def test_an_answer_that_does_not_fit_is_refused(detail: dict[str, str], given: str) -> None:
     with pytest.raises(UsageError):

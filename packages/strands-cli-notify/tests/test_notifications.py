@@ -83,7 +83,7 @@ def test_the_message_of_a_run_that_waits_is_pinned_and_its_command_answers_from_
     data = message["data"]
     assert list(data) == DATA
     (question,) = data["questions"]
-    assert list(question) == ["key", "kind", "prompt", "approve_answers", "commands"]
+    assert list(question) == ["key", "kind", "prompt", "approve_answers", "commands", "delegate"]
     assert question["approve_answers"] == "approved"
     assert question["prompt"].startswith("Publish?\n\\x1b[2J'; $(rm -rf .) \\u202e The key is [secret].")
     assert len(question["prompt"]) < 1100
@@ -312,3 +312,16 @@ def test_without_a_target_nothing_of_this_is_imported(folder: Folder) -> None:
     assert imported() == "\n"
     configure(folder, {"command": ["notify-me"]})
     assert "strands_cli_notify.hook" in imported()
+
+
+@posix
+def test_a_question_for_another_person_is_sent_again_with_the_command_that_changes_a_call(folder: Folder) -> None:
+    configure(folder, {"command": ["/bin/sh", "-c", "cat >> got; echo >> got; echo $STRANDS_MESSAGE_ID >> ids"]})
+    folder.workflow([{"tool": "native:file_write", "input": {"path": "a", "content": "b"}}])
+    assert folder.strands("run", "flow.yaml", "--detach").code == 19
+    assert folder.strands("approve", "last", "--delegate", "ann").code == 0
+    home = folder.root / "home" / ".config" / "strands-cli"
+    first, second = (json.loads(line)["data"]["questions"][0] for line in (home / "got").read_text().splitlines())
+    assert (first["delegate"], second["delegate"]) == ("", "ann")
+    assert " --edit " in first["commands"][-1]
+    assert len(set((home / "ids").read_text().split())) == 2, "another message, which no receiver leaves out"

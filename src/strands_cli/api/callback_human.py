@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from strands_cli.engine.effects.asked_questions import answer_at_end
 from strands_cli.engine.journal.journal_rows import Answer, Question, unanswered
 from strands_cli.engine.waiting.questions import NoPerson
 from strands_cli.errors import UsageError
 
-# The answers of a program: the text; yes or no; None for "not now"; or an `Answer`.
-Reply = str | bool | Answer | None
+# The answers of a program: the text; yes or no; JSON for a gate with a schema; None for "not now"; or an `Answer`.
+Reply = str | bool | float | Mapping[str, Any] | list[Any] | Answer | None
 AnswerQuestion = Callable[[Question], Reply | Awaitable[Reply]]
 # How many answers that do not match the question's pattern are accepted before an error.
 MAX_MISFITS = 3
-_YES_OR_NO = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}
 
 
 class ProgramHuman:
@@ -44,8 +45,7 @@ class ProgramHuman:
         except TimeoutError as error:
             if question.timeout_s is None:
                 raise _failed(question, error) from error
-            default = question.default
-            return Answer("answered", default, by="default") if default is not None else unanswered(question)
+            return answer_at_end(question) or unanswered(question)
         except Exception as error:
             raise _failed(question, error) from error
         return _answer_of(question, reply)
@@ -67,12 +67,13 @@ def _answer_of(question: Question, reply: Any) -> Answer:
         return reply
     if isinstance(reply, bool):
         return Answer("answered", "yes" if reply else "no", by="program")
+    if question.kind != "approval" and question.schema is not None and not isinstance(reply, str):
+        reply = json.dumps(reply, default=str)
     if not isinstance(reply, str):
         raise UsageError(
             f"the answer to {question.key} is a {type(reply).__name__}", fix="return text, True, False, None or Answer"
         )
-    text = _YES_OR_NO.get(reply.strip().lower(), reply) if question.kind == "approval" else reply
-    return Answer("answered", text, by="program")
+    return Answer("answered", reply, by="program")
 
 
 def _failed(question: Question, error: Exception) -> UsageError:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.terminal_text import one_line
+from strands_cli.texts.phrases import duration
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Question
@@ -20,7 +21,8 @@ _TEXT = "  | "
 def document_of(question: Question) -> dict[str, Any]:
     """Return a question as a journal stores it, as far as its lines need it."""
     call = asdict(question.call) if question.call is not None else None
-    return {"prompt": question.prompt, "context": question.context, "call": call, "words": question.words}
+    names = ("prompt", "context", "words", "schema", "approvers", "answers", "delegated")
+    return {**{name: getattr(question, name) for name in names}, "call": call}
 
 
 def question_lines(question: Mapping[str, Any], *, details: bool = False) -> list[str]:
@@ -34,19 +36,34 @@ def question_lines(question: Mapping[str, Any], *, details: bool = False) -> lis
         lines = _details(call) if details else _arguments(call)
     else:
         texts = str(question.get("context") or "").splitlines()
-        lines = itertools.chain(texts, _answers_line(question.get("words") or ()), _default(question))
+        lines = itertools.chain(texts, _answers_line(question), _default(question))
+    lines = itertools.chain(lines, _people(question))
     refused = [one_line(str(question["problem"]))] if question.get("problem") else []
     return [first, *(f"  {line}" for line in [*more, *lines, *refused])]
 
 
-def _answers_line(words: Sequence[str]) -> Iterator[str]:
-    if words:
+def _answers_line(question: Mapping[str, Any]) -> Iterator[str]:
+    if words := question.get("words"):
         yield f"answers that the workflow knows: {one_line(', '.join(words))}"
+    elif schema := question.get("schema"):
+        yield f"the answer fits: {one_line(json.dumps(schema, ensure_ascii=False))}"
+
+
+def _people(question: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the person who should answer, and who has answered already."""
+    if delegated := question.get("delegated"):
+        yield f"it is for {one_line(delegated[-1]['to'])} to answer"
+    answers = [f"{answer.get('who') or answer['by']}: {answer['text']}" for answer in question.get("answers") or ()]
+    if (approvers := question.get("approvers") or 1) > 1:
+        yield one_line(f"{len(answers)} of {approvers} people have answered" + "".join(f"; {text}" for text in answers))
 
 
 def _default(question: Mapping[str, Any]) -> Iterator[str]:
-    if question.get("default") is not None and question.get("timeout_s") is not None:
-        yield f"after {question['timeout_s']:g} s without an answer: {one_line(question['default'])}"
+    seconds, default, expires = question.get("timeout_s"), question.get("default"), question.get("on_expiry")
+    if expires in ("reject", "fail"):
+        yield f"after {duration(seconds)} without an answer: {'it is rejected' if expires == 'reject' else 'it fails'}"
+    elif default is not None and seconds is not None:
+        yield f"after {seconds:g} s without an answer: {one_line(default)}"
 
 
 def _arguments(call: Mapping[str, Any]) -> Iterator[str]:

@@ -48,6 +48,7 @@ from strands_cli.events import (
     Verdict,
 )
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.workflow.pattern_model import ANSWER
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -74,7 +75,7 @@ def end_names(run: Run, names: Mapping[str, Any]) -> dict[str, Any]:
         "tool_calls": budget.tool_calls,
     }
     past = _past(run, done)
-    answer = {"hitl_response": names.get("hitl_response", "")}
+    answer = {name: names.get(name, "") for name in ANSWER}
     last = max((row.ended_at or 0.0 for row in done), default=run.clock.now())
     return {
         **run.unless_inputs(name=spec.name, total_steps=len(done), timestamp=_in_words(last)),

@@ -21,6 +21,7 @@ from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, Waitin
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted, Verdict
 from strands_cli.planning.row_planner import agents_by_key
 from strands_cli.workflow.agent_sections import AgentLimits
+from strands_cli.workflow.gate_answers import read_answer
 from strands_cli.workflow.sections import Budgets
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, is_approval
 
@@ -137,7 +138,7 @@ class Run:
             result = await self._visit(Visit(key, step, scope, index, None, keep_failure, before))
             scope = {**scope, "steps": [*scope["steps"], result], "last_response": result.response}
             if isinstance(step, GateStep):
-                scope["hitl_response"] = result.response
+                scope |= result.of_person
         return scope
 
     async def jobs(self, jobs: Mapping[str, Job], tell: Callable[[str, Outcome], None]) -> None:
@@ -300,7 +301,9 @@ class Run:
         tracing = UNTRACED if replayed else self.ports.tracing
         with traced_step(tracing, scope, *describe(step)):
             answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
-        result = StepResult(answer.text, "person", index=visit.index, approved=is_approval(answer.text))
+        value = None if step.answer is None else read_answer(answer.text, step.answer)[1]
+        approved = is_approval(answer.text)
+        result = StepResult(answer.text, "person", visit.index, value, approved=approved, note=answer.note)
         return self.step_inputs.in_words(result, step, question.prompt), replayed
 
 

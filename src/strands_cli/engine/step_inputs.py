@@ -23,6 +23,7 @@ from strands_cli.engine.step_results import (
 )
 from strands_cli.errors import CallDenied, CallFailed, FileAtFault, RunFailed, RunRecordError
 from strands_cli.planning.plan_values import tools_in_step
+from strands_cli.workflow.gate_answers import answer_words, read_answer
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
 from strands_cli.workflow.templates.plugin_filters import TemplateError
 from strands_cli.workflow.templates.template import is_prompt_template
@@ -250,16 +251,22 @@ class StepInputs:
     def question(self, key: str, step: GateStep, names: Mapping[str, Any]) -> Question:
         """Return the question of a gate."""
         words, only_words = self._plan.spec.words_of_gate(key)
+        if typed_words := answer_words(step.answer):
+            words, only_words = typed_words, True
         return Question(
             key=key,
             kind="gate",
             prompt=self.render(step.prompt, names, where=f"{key}.prompt"),
             context=self.render(step.context_display or "", names, where=f"{key}.context_display"),
             pattern=step.validation.pattern if step.validation else None,
-            default=step.default,
-            timeout_s=step.timeout_seconds,
+            default=_default_of(step),
+            timeout_s=step.wait_s,
             words=words,
             only_words=only_words,
+            schema=step.answer,
+            approvers=step.approvers,
+            on_expiry="" if step.expires is None else step.on_expiry,
+            delegated=() if step.delegate is None else ({"to": step.delegate},),
         )
 
     def prepared(self, scope: StepScope, step: AgentStep | CallStep, visit: Visit) -> tuple[Any, Work]:
@@ -359,3 +366,10 @@ class StepInputs:
             return StepResult(text, tool.name, output=output, status="failed"), {"status": "failed"}
 
         return {"tool": tool.name, "input": arguments}, act
+
+
+def _default_of(step: GateStep) -> str | None:
+    """Return the default of a gate as an answer is stored."""
+    if step.default is None or step.answer is None:
+        return step.default
+    return read_answer(step.default, step.answer)[0]

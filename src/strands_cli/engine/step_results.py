@@ -49,7 +49,7 @@ class StepResult:
 
     `status` is `completed` or the workflow's word for it, `failed` (then `response` is the error) or `skipped`.
     `approved` says of a gate whether its answer is one of `APPROVALS`; any other answer does not approve. `type` is
-    `agent`, `call` or `hitl`, and `prompt` the question of a gate.
+    `agent`, `call` or `hitl`, `prompt` the question of a gate, and `note` the note with its answer.
     """
 
     response: str
@@ -61,6 +61,12 @@ class StepResult:
     approved: bool | None = field(default=None, repr=False)
     type: str = field(default="", repr=False, metadata=UNSHOWN)
     prompt: str = field(default="", repr=False, metadata=UNSHOWN)
+    note: str = field(default="", repr=False, metadata=UNSHOWN)
+
+    @property
+    def of_person(self) -> dict[str, Any]:
+        """The names of the answer of a gate."""
+        return {"hitl_response": self.response, "hitl_note": self.note}
 
     @property
     def tokens_estimated(self) -> int:
@@ -86,7 +92,9 @@ class ExtendedMapping(dict[str, Any]):
 
 def with_unshown(names: dict[str, Any], result: StepResult) -> dict[str, Any]:
     """Return a result as a mapping for templates, with the fields that its text lacks."""
-    return ExtendedMapping(names, type=result.type, prompt=result.prompt, tokens_estimated=result.tokens_estimated)
+    return ExtendedMapping(
+        names, type=result.type, prompt=result.prompt, note=result.note, tokens_estimated=result.tokens_estimated
+    )
 
 
 def describe(step: Step) -> tuple[StepKind, str]:
@@ -101,7 +109,7 @@ def describe(step: Step) -> tuple[StepKind, str]:
 def after(step: Step, result: StepResult) -> dict[str, Any]:
     """Return the names that a step leaves to those that follow it."""
     names = {"last_response": result.response}
-    return {**names, "hitl_response": result.response} if isinstance(step, GateStep) else names
+    return {**names, **result.of_person} if isinstance(step, GateStep) else names
 
 
 def text_of(result: Mapping[str, Any]) -> str:

@@ -176,7 +176,9 @@ class WaitingQuestion:
             or has lost its object.
         prompt: The question.
         approve_answers: The answer of `approve` by itself; None where `--answer` is needed, and for a decision.
-        commands: The command lines that answer it, which work in any folder of this machine.
+        commands: The command lines that answer it, which work in any folder of this machine; of a call, the last one
+            changes its arguments first.
+        delegate: The person who should answer; empty where the question names none.
     """
 
     key: str
@@ -184,3 +186,4 @@ class WaitingQuestion:
     prompt: str
     approve_answers: str | None = None
     commands: tuple[str, ...] = ()
+    delegate: str = ""

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from strands_cli.store_place import StorePlace
 
 _WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun|approve|reject|runs show) RUN\b")
-# The facts of a question, and those of one about a call which a person may change.
+# The facts of each question, and those that some have.
 _FACTS = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
-_OF_CALLS = ("schema", "problem", "tried")
+_FURTHER = ("schema", "problem", "tried", "approvers", "answers", "on_expiry", "delegated")
 
 
 def answer_commands(journal: StoredJournal) -> list[str]:
@@ -34,7 +34,7 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
     questions, journal = [], _readable(journal)
     for row in open_questions(journal):
         call = {"call": row.detail["call"]} if "call" in row.detail else {}
-        facts = {name: row.detail.get(name) for name in _FACTS + _OF_CALLS}
+        facts = {name: row.detail.get(name) for name in _FACTS + _FURTHER}
         questions.append({"key": row.key, **facts, "approve_answers": natural_answer(row), **call})
     decided = [{"key": row.key, "kind": "decision", "prompt": prompt_of(row)} for row in open_decisions(journal)]
     return [*questions, *decided]

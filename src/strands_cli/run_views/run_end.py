@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.effects.asked_questions import default_if_late
 from strands_cli.engine.journal.answers import stored_question
 from strands_cli.engine.stored_runs.summary import summary_of
 from strands_cli.engine.waiting.questions import open_questions
@@ -151,8 +152,7 @@ def goes_on_alone(journal: StoredJournal, *, is_widened: bool, now: float) -> bo
         question = stored_question(row)
         if is_widened and question.kind == "approval":
             return True
-        limit_s = question.timeout_s if question.default is not None else None
-        if limit_s is not None and now - row.started_at >= limit_s:
+        if default_if_late(question, row.started_at, now) is not None:
             return True
     return False
 

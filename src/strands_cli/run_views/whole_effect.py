@@ -41,6 +41,8 @@ class AnsweredQuestion:
         by: Who answered: `person`, `program`, or `default`.
         who: The name or the account of the person.
         arguments: Those of the call as the person has changed them.
+        note: The note with it.
+        answers: Those of other people before, each with `text` and `who`.
         reason: Why a person rejected.
     """
 
@@ -52,6 +54,8 @@ class AnsweredQuestion:
     reason: str | None = None
     who: str | None = None
     arguments: Mapping[str, Any] | None = None
+    note: str | None = None
+    answers: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,8 +232,9 @@ def _human(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     row = effect.row
     question = stored_question(row)
     answer: Mapping[str, Any] = row.output if row.status == "done" and isinstance(row.output, Mapping) else {}
-    texts = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason", "who")}
-    reviewer: dict[str, Any] = {**texts, "arguments": answer.get("arguments")}
+    texts = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason", "who", "note")}
+    reviewer: dict[str, Any] = {**texts, "arguments": answer.get("arguments"), "answers": question.answers}
+    reviewer["answers"] = answer.get("answers") or question.answers
     return {
         "question": AnsweredQuestion(question.prompt, question.context, question.words, effect.text, **reviewer),
         "error": effect.error,

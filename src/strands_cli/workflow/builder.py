@@ -91,8 +91,13 @@ def gate(
     default: str | None = None,
     timeout_seconds: float | None = None,
     pattern: str | None = None,
+    answer: Mapping[str, Any] | None = None,
+    approvers: int | None = None,
+    expires: str | None = None,
+    on_expiry: str | None = None,
+    delegate: str | None = None,
 ) -> StepPart:
-    """Describe a question to a person; `pattern` must match the whole answer."""
+    """Describe a question to a person; `pattern` must match the whole answer, and `answer` is its JSON Schema."""
     validation = {"pattern": pattern} if pattern is not None else None
     return StepPart(
         _without_none(
@@ -102,6 +107,11 @@ def gate(
             default=default,
             timeout_seconds=timeout_seconds,
             validation=validation,
+            answer=answer,
+            approvers=approvers,
+            expires=expires,
+            on_expiry=on_expiry,
+            delegate=delegate,
         )
     )
 

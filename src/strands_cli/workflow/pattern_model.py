@@ -88,7 +88,7 @@ def scope_of(*words: str) -> dict[str, Any]:
 
 
 # The fields of a result that its text does not show.
-UNSHOWN = ("type", "prompt", "tokens_estimated")
+UNSHOWN = ("type", "prompt", "note", "tokens_estimated")
 STEP: Scope = {**scope_of("output", "agent", "index", "status", "approved", *UNSHOWN), "response": Text(output=BESIDE)}
 
 
@@ -98,7 +98,12 @@ def answered_by(*agents: str) -> dict[str, Any]:
 
 
 # Names that templates of every pattern may use somewhere; a pattern adds its own.
-COMMON_NAMES = frozenset({"steps", "last_response", "hitl_response", "TRACE", "run", "runtime", "execution_context"})
+COMMON_NAMES = frozenset(
+    {"steps", "last_response", "hitl_response", "hitl_note", "TRACE", "run", "runtime", "execution_context"}
+)
+
+# The names of the last answer of a person.
+ANSWER: Scope = {"hitl_response": Text(), "hitl_note": ANY}
 
 # Names that an input wins over everywhere, also one that only `--var` gives.
 YIELDING = frozenset(
@@ -107,7 +112,7 @@ YIELDING = frozenset(
 
 # The names for artifacts besides inputs and the pattern's own names.
 AT_END: Scope = {
-    **scope_of("last_response", "hitl_response", "TRACE", "name", "timestamp", "total_steps"),
+    **scope_of("last_response", "hitl_response", "hitl_note", "TRACE", "name", "timestamp", "total_steps"),
     "runtime": dict.fromkeys(Runtime.model_fields, ANY),
     "run": {
         **scope_of("id", "duration_s", "cost_usd"),
@@ -115,7 +120,7 @@ AT_END: Scope = {
     },
     # Has the names of the pattern too.
     "execution_context": {
-        **scope_of("last_response", "hitl_response", "total_steps"),
+        **scope_of("last_response", "hitl_response", "hitl_note", "total_steps"),
         "history": Items(scope_of("step", "agent", "response", "iteration")),
         "execution_path": Items(ANY),
     },
@@ -340,8 +345,8 @@ def optional_step(name: str, step: Step | None, scope: Scope) -> Iterator[Placed
 
 
 def gate_scope(steps: Sequence[Step | None]) -> dict[str, Any]:
-    """Return the name of a person's answer, where one of the steps is a gate."""
-    return {"hitl_response": Text()} if any(isinstance(step, GateStep) for step in steps) else {}
+    """Return the names of a person's answer, where one of the steps is a gate."""
+    return dict(ANSWER) if any(isinstance(step, GateStep) for step in steps) else {}
 
 
 # The description of a pattern: its config, steps, edges, names, checks and a workflow to start from.

@@ -234,6 +234,11 @@ class GateValidation(FormatModel):
     pattern: str | None = Field(default=None, description="Regular expression that must match the whole answer.")
 
 
+# The form of `expires`, and how many seconds a unit of it has.
+DURATION = "^[0-9]{1,6}[smhdw]$"
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
 class GateStep(FormatModel):
     """A question to a person; the run waits for the answer."""
 
@@ -247,6 +252,24 @@ class GateStep(FormatModel):
         default=None, ge=0, description="How long to wait before `default` is taken; 0: without a limit."
     )
     validation: GateValidation | None = Field(default=None, description="What the answer must look like.")
+    answer: Mapping[str, Any] | None = Field(
+        default=None, description="JSON Schema of the answer, such as `{type: boolean}` or `{enum: [ship, hold]}`."
+    )
+    approvers: int = Field(default=1, ge=1, le=9, description="How many different people must give the same answer.")
+    expires: str | None = Field(
+        default=None,
+        json_schema_extra={"pattern": DURATION},
+        description="How long an answer is accepted: a number with `s`, `m`, `h`, `d` or `w`.",
+    )
+    on_expiry: Literal["reject", "fail", "default"] = Field(
+        default="reject", description="Afterwards: as a person rejects, the step fails to be asked again, or `default`."
+    )
+    delegate: str | None = Field(default=None, min_length=1, description="Name of the person who should answer.")
+
+    @property
+    def wait_s(self) -> float | None:
+        """After how many seconds an answer of a person is not waited for any more."""
+        return self.timeout_seconds if self.expires is None else float(self.expires[:-1]) * _SECONDS[self.expires[-1]]
 
     @classmethod
     def expand(cls, value: Any) -> Any:

@@ -54,7 +54,9 @@ def message_of(run: RunEnded, questions: Sequence[WaitingQuestion]) -> Message:
     """Return the message about a run; `questions` are those that it waits for."""
     data = _data_of(run, questions)
     text = _line_of(data, len(questions))
-    return _message(f"run.{occasion_of(run.status)}", text, data, f"{run.id} {run.status} {run.ended_at}")
+    # A person who is asked in place of another has not had the message.
+    people = "".join(f" {question.key} {question.delegate}" for question in questions if question.delegate)
+    return _message(f"run.{occasion_of(run.status)}", text, data, f"{run.id} {run.status} {run.ended_at}{people}")
 
 
 def trial_message() -> Message:

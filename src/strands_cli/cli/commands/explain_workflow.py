@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ from strands_cli.yaml_files.document_reader import SUFFIXES
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.planned_authority import Authority
     from strands_cli.planning.plan_values import Plan, PlannedAgent, PlannedStep, PlannedTool
+    from strands_cli.workflow.steps import GateStep
 
 
 _BUDGETS = {
@@ -208,7 +210,7 @@ def _questions(plan: Plan) -> Iterator[str]:
         if isinstance(step := placed.step, GateStep):
             late = f" after {step.timeout_seconds:g} s" if step.timeout_seconds is not None else ""
             default = f"; without an answer{late} it is {_short(step.default)}" if step.default is not None else ""
-            yield f"At {placed.key}: {_short(step.prompt)}{default}"
+            yield f"At {placed.key}: {_short(step.prompt)}{default}{_words_of_gate(step)}"
     for tool in with_parts(plan.called()):
         if tool.decision.effect == "ask":
             allow = f"To allow it in advance: --allow {shlex.quote(tool.own_name)}"
@@ -217,6 +219,14 @@ def _questions(plan: Plan) -> Iterator[str]:
             yield f"Before {calls}: {tool.decision.rule}. {how}"
         elif any(rule.effect == "ask" for rule in tool.conditional):
             yield f"Before some calls of {tool.name}, depending on their arguments."
+
+
+def _words_of_gate(gate: GateStep) -> str:
+    answer = "" if gate.answer is None else f"; the answer fits {_short(json.dumps(dict(gate.answer)))}"
+    people = f"; {gate.approvers} people must give the same answer" if gate.approvers > 1 else ""
+    ends = {"reject": "it is rejected", "fail": "the step fails", "default": "it takes the default"}[gate.on_expiry]
+    expires = f"; after {gate.expires} without an answer {ends}" if gate.expires is not None else ""
+    return f"{answer}{people}{expires}" + (f"; it is for {gate.delegate} to answer" if gate.delegate else "")
 
 
 def _limits(plan: Plan) -> list[str]:

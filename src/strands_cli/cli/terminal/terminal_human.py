@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Literal
 from strands_cli.cli.output.messages import logs_json, real_stderr, say, write_error
 from strands_cli.cli.question_layout import document_of, question_lines
 from strands_cli.config import account_name
-from strands_cli.engine.journal.answers import misfit
+from strands_cli.engine.effects.asked_questions import answer_at_end
+from strands_cli.engine.journal.answers import fitting, misfit
 from strands_cli.engine.journal.journal_rows import Answer, Question, unanswered
 from strands_cli.engine.waiting.questions import NoPerson
 from strands_cli.errors import StrandsCliError
 from strands_cli.texts.phrases import with_fix
 from strands_cli.texts.unicode_safety import printable
+from strands_cli.workflow.gate_answers import UnfitAnswer, yes_or_no
 
 if TYPE_CHECKING:
     from strands_cli.cli.terminal.live_view import View
@@ -82,7 +84,6 @@ class Keyboard:
 
 
 Mode = Literal["terminal", "nobody", "later"]
-_YES, _NO = ("y", "yes"), ("n", "no", "")
 _ALL, _DETAILS, _EDIT = ("a", "all"), ("d", "details"), ("e", "edit")
 
 
@@ -115,6 +116,8 @@ class TerminalHuman:
         """Ask until the answer fits; return that it waits, or that no person is present, in those modes."""
         if self.mode != "terminal" or (self.denies and question.kind == "approval"):
             return await NoPerson(denies=self.denies, stays=self.mode == "nobody", tell=self._say).ask(question)
+        if any(answer.get("who") == account_name() for answer in question.answers):
+            return Answer("waiting")  # another person has to
         async with self._one_at_a_time:
             if self.view is not None:
                 self.view.pause()
@@ -201,29 +204,34 @@ def _may_be_edited(question: Question) -> bool:
 
 
 def _after_timeout(question: Question) -> Answer:
-    if question.default is None:
+    answer = answer_at_end(question)
+    if answer is None:
         say(f"\n  no answer within {question.timeout_s:g} s")
         return Answer("waiting")
-    say(f"\n  no answer within {question.timeout_s:g} s; taking the default: {question.default}")
-    return Answer("answered", question.default, by="default")
+    then = "it expires" if answer.reason is not None else f"taking the default: {answer.text}"
+    say(f"\n  no answer within {question.timeout_s:g} s; {then}")
+    return answer
 
 
 def accepted(question: Question, typed: str) -> str | None:
     """Return the answer that a typed line means, or None if it does not fit the question."""
     text = typed.strip()
     if question.kind == "approval":
-        return "yes" if text.lower() in _YES else "no" if text.lower() in _NO else None
+        return yes_or_no(text or "no")
     if not text and question.default is not None:
         return question.default
     if question.kind == "interrupt" and not text:  # an empty line could mean anything to the tool
         return None
-    return text if misfit(text, question) is None else None
+    try:
+        return fitting(text, question)
+    except UnfitAnswer:
+        return None
 
 
 def _hint_for(question: Question, text: str) -> str:
     if question.kind == "approval":
         return "answer with one of these letters, or its word"
-    if question.only_words:
+    if question.only_words or question.schema is not None:
         return misfit(text, question) or ""
     return f"the answer must match {question.pattern}" if question.pattern else "the tool needs an answer"
 

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.effects.asked_questions import (
     STAYS_UNTIL,
     answer_or_default,
+    as_it_waits,
     default_if_late,
     detail_of,
     recorded_answer,
+    require_unexpired,
     with_time_left,
 )
 from strands_cli.engine.effects.budget import StepLimits, StepTally
 from strands_cli.engine.effects.effect import Effect, EffectSpec, is_error_result
 from strands_cli.engine.effects.run_context import Changes, Repetitions, RunContext
-from strands_cli.engine.journal.answers import misfit
+from strands_cli.engine.journal.answers import checked, lacks_people
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
 from strands_cli.events import NO_PERSON, Event, HumanAnswered, HumanAsked, RunWarning, Usage
 from strands_cli.texts.canonical_json import digest_of
+from strands_cli.workflow.gate_answers import UnfitAnswer
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
@@ -414,9 +417,7 @@ class StepScope:
         effect = self._run.effect(EffectSpec(question.key, "human", effect_input, is_void=is_void))
         if effect.recorded is not None:
             return recorded_answer(question, Answer("answered", **effect.recorded.output))
-        if question.problem is None and effect.waits_for.get("problem"):
-            before = effect.waits_for
-            question = dataclasses.replace(question, problem=before["problem"], tried=before.get("tried"))
+        question = as_it_waits(question, effect.waits_for)
         grant = question.call.grant if question.call is not None else ""
         if grant and effect.waiting_since is None and grant in self._run.grants:
             return Answer("answered", "yes", grants=grant)
@@ -442,7 +443,12 @@ class StepScope:
             await effect.start()
             await effect.wait(detail_of(question))
             raise WaitingForPerson.for_answer(question.key, question.prompt)
+        if answer.outcome == "answered" and lacks_people(answer, question):
+            await effect.start()
+            await effect.wait(detail_of(dataclasses.replace(question, answers=(*question.answers, answer.stored()))))
+            raise WaitingForPerson.for_answer(question.key, question.prompt)
         if answer.outcome == "answered":
+            await require_unexpired(effect, question, answer)
             await effect.start(since=asked_at)
             # Who has changed this call has not seen the next ones.
             grants = grant if answer.grants == grant and answer.arguments is None else ""
@@ -459,6 +465,9 @@ class StepScope:
     async def _fitting_answer(self, question: Question) -> Answer:
         """Ask until the answer is one that the question accepts."""
         answer = await self._run.human.ask(question)
-        while answer.outcome == "answered" and (problem := misfit(answer.text, question)) is not None:
-            answer = await self._run.human.ask(dataclasses.replace(question, problem=problem))
+        while answer.outcome == "answered":
+            try:
+                return checked(answer, question)
+            except UnfitAnswer as error:
+                answer = await self._run.human.ask(dataclasses.replace(question, problem=str(error)))
         return answer

@@ -268,6 +268,10 @@ class Question:
     one that must not wait is about code that ends with this process. A gate has the `words` that its workflow knows.
     `schema` is that of the arguments of a call. Where a person has changed these and the change was refused, `problem`
     is the reason and `tried` are the changed arguments.
+
+    The `schema` of a gate is that of its answer. As many different people as `approvers` says must give the same one:
+    `answers` are those so far. When `timeout_s` is over, `on_expiry` follows: `reject`, `fail`, or else the default.
+    The last person in `delegated` should answer.
     """
 
     key: str
@@ -284,6 +288,15 @@ class Question:
     only_words: bool = False
     schema: Mapping[str, Any] | None = None
     tried: Mapping[str, Any] | None = None
+    approvers: int = 1
+    answers: tuple[Mapping[str, Any], ...] = ()
+    on_expiry: str = ""
+    delegated: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def delegate(self) -> str:
+        """The person who should answer; empty where the gate names none."""
+        return self.delegated[-1]["to"] if self.delegated else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +310,8 @@ class Answer:
 
     With `arguments`, a yes is to the call with these in place of the `call.arguments` of the question: they are checked
     as those of a model are, and where they are refused the question is asked again. `who` is the account or the name
-    of the person, where it is known.
+    of the person, where it is known. `note` is for the agents that work with the answer, and `answers` are those of
+    the other people who had to give the same.
     """
 
     outcome: Literal["answered", "waiting", "nobody", "stays"]
@@ -308,6 +322,8 @@ class Answer:
     grants: str = ""
     arguments: Mapping[str, Any] | None = None
     who: str = ""
+    note: str = ""
+    answers: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def by_whom(self) -> str:
@@ -322,6 +338,8 @@ class Answer:
             "grants": self.grants or None,
             "arguments": self.arguments,
             "who": self.who or None,
+            "note": self.note or None,
+            "answers": list(self.answers) or None,
         }
         present = {name: value for name, value in further.items() if value is not None}
         return {"text": self.text, "by": self.by, **present}

@@ -57,9 +57,9 @@ async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, An
         if names["final_score"] >= config.accept.min_score or index == last:
             break
         if config.review_gate is not None:
-            answer = (await run.step(f"iterations.{index}.review", config.review_gate, names)).response
-            names = {**names, "hitl_response": answer}
-            if answer.strip().lower() in ENDS:
+            answer = await run.step(f"iterations.{index}.review", config.review_gate, names)
+            names = {**names, **answer.of_person}
+            if answer.response.strip().lower() in ENDS:
                 is_taken = True
                 break
         message = config.revise_prompt or REVISE

@@ -11,7 +11,7 @@ from strands_cli.engine.effects.effect import Job, Outcome, combined
 from strands_cli.engine.step_results import StepResult, with_unshown
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.workflow.graph_paths import Order, reached_from
-from strands_cli.workflow.pattern_model import PlacedStep
+from strands_cli.workflow.pattern_model import ANSWER, PlacedStep
 from strands_cli.workflow.steps import AgentStep, GateStep
 from strands_cli.workflow.templates.sandbox import Results
 from strands_cli.workflow.templates.template import is_prompt_template
@@ -92,7 +92,7 @@ class WaitingNodes:
             paths = templates.reads_in(text, "nodes", is_condition=are_conditions)
             if any(len(path) < 2 or path[1] == "*" or path[1] in self._open for path in paths):
                 return True
-            if templates.reads_in(text, "hitl_response", is_condition=are_conditions):
+            if any(templates.reads_in(text, name, is_condition=are_conditions) for name in ANSWER):
                 return True
         return False
 
@@ -196,7 +196,7 @@ class _Walk:
             "last_response": result.response,
         }
         if isinstance(self._config.nodes[node], GateStep):
-            self.names["hitl_response"] = result.response
+            self.names |= result.of_person
 
     def _next(self, node: str) -> list[str]:
         """Return where the edges of a finished node lead."""

@@ -36,11 +36,11 @@ async def orchestrator_workers(run: Run, config: OrchestratorConfig) -> dict[str
         if not tasks:
             break
         if number == 1 and config.decomposition_review is not None:
-            answer = (await run.step("decomposition_review", config.decomposition_review, names)).response
-            names = {**names, "hitl_response": answer}
+            answer = await run.step("decomposition_review", config.decomposition_review, names)
+            names = {**names, **answer.of_person}
         names = await _work(run, config, tasks, names)
     if config.reduce_review is not None:
-        names = {**names, "hitl_response": (await run.step("reduce_review", config.reduce_review, names)).response}
+        names = {**names, **(await run.step("reduce_review", config.reduce_review, names)).of_person}
     if config.reduce is not None:
         result = await run.step("reduce", config.reduce, names, index=1)
         names = {**names, **after(config.reduce, result), "reduce_response": result.response}

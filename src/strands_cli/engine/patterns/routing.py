@@ -11,6 +11,7 @@ from strands_cli.workflow.steps import meant_word, question_to
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
+    from strands_cli.engine.step_results import StepResult
     from strands_cli.workflow.patterns.routing import RoutingConfig
     from strands_cli.workflow.steps import GateStep
 
@@ -21,7 +22,7 @@ async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:
     names = _chosen(run, route, response)
     if config.router.review_router is not None:
         route, answer = await _reviewed(run, config.router.review_router, config, names)
-        names = {**_chosen(run, route, response), "hitl_response": answer}
+        names = {**_chosen(run, route, response), **answer.of_person}
     return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names, is_path=True)
 
 
@@ -29,12 +30,12 @@ def _chosen(run: Run, route: str, response: str) -> dict[str, Any]:
     return {"router": {"chosen_route": route, "response": response}, **run.unless_inputs(chosen_route=route)}
 
 
-async def _reviewed(run: Run, review: GateStep, config: RoutingConfig, names: dict[str, Any]) -> tuple[str, str]:
+async def _reviewed(run: Run, review: GateStep, config: RoutingConfig, names: dict[str, Any]) -> tuple[str, StepResult]:
     """Return the route that a person's answer names, or the one that it confirms, and the answer; ask until it does."""
     chosen: str = names["router"]["chosen_route"]
     for key in itertools.chain(["router.review"], (f"router.review#{number}" for number in itertools.count(2))):
-        answer = (await run.step(key, review, names)).response
-        word = meant_word(answer, config.review_words)
+        answer = await run.step(key, review, names)
+        word = meant_word(answer.response, config.review_words)
         if word is not None:
             break
     return word if word is not None and word in config.routes else chosen, answer

@@ -68,6 +68,6 @@ def names_for(
 
 
 def gate_answer(tasks: Iterable[Task], done: Mapping[str, StepResult]) -> dict[str, Any]:
-    """Return `hitl_response`: the answer of the last gate of the file among these tasks, if there is one."""
-    answers = [done[task.id].response for task in tasks if isinstance(task, GateStep)]
-    return {"hitl_response": answers[-1]} if answers else {}
+    """Return the names of the answer of the last gate of the file among these tasks, if there is one."""
+    answers = [done[task.id].of_person for task in tasks if isinstance(task, GateStep)]
+    return answers[-1] if answers else {}

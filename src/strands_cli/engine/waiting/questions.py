@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from strands_cli.config import user_data_dir
-from strands_cli.engine.effects.asked_questions import STAYS_UNTIL
+from strands_cli.engine.effects.asked_questions import STAYS_UNTIL, default_if_late
 from strands_cli.engine.effects.budget import REUSED, worked_before
 from strands_cli.engine.effects.effect import LOST, UNDECIDED, WITHOUT
-from strands_cli.engine.journal.answers import misfit, stored_question
+from strands_cli.engine.journal.answers import checked, fitting, lacks_people, misfit, stored_question
 from strands_cli.engine.journal.journal_rows import Answer, Clock, Journal, Question, Row, in_order_of_request
 from strands_cli.engine.step_results import tool_of
 from strands_cli.engine.store_port import StoredJournal
@@ -20,8 +20,9 @@ from strands_cli.errors import UsageError, WaitingForPerson, suggest
 from strands_cli.events import DENY
 from strands_cli.hooks.hook_values import WaitingQuestion
 from strands_cli.store_place import StorePlace
-from strands_cli.texts.phrases import joined, shortened
+from strands_cli.texts.phrases import duration, joined, shortened
 from strands_cli.texts.unicode_safety import printable
+from strands_cli.workflow.gate_answers import REFUSALS, UnfitAnswer
 from strands_cli.workflow.steps import APPROVALS, is_approval, meant_word
 
 # The person where there is none: questions wait, a default is taken after a short time, and calls may be denied.
@@ -213,9 +214,6 @@ def rows_before(journal: Journal, key: str, steps: Collection[str] = ()) -> list
     return [dataclasses.replace(row, detail={**row.detail, REUSED: True}) for row in before]
 
 
-# The values of conditions that refuse; any other answer then approves.
-REFUSALS = ("rejected", "reject", "no", "n", "denied", "deny", "refused", "refuse", "cancel", "stop", "abort")
-
 # The reason of a run that waits, once every question is answered.
 ANSWERED = "every question is answered; the run has not been continued"
 
@@ -301,7 +299,7 @@ def ways_to_answer(run_id: str, row: Row) -> list[list[str]]:
         choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
         return [["resume", run_id, *choice] for choice in choices]
     answers: list[list[str]] = [[]]
-    if natural_answer(row) is None:
+    if natural_answer(row) is None or (row.detail.get("schema") and row.detail.get("kind") != "approval"):
         words = row.detail.get("words") or [row.detail.get("default") or "ANSWER"]
         answers = [["--answer", str(word)] for word in words]
     return [*(["approve", run_id, row.key, *answer] for answer in answers), ["reject", run_id, row.key]]
@@ -326,17 +324,37 @@ def approving_text(question: Row, answer: str | None) -> str:
     Raises:
         UsageError: It is not one that the question accepts, or none is known.
     """
-    if question.detail.get("kind") == "approval" and answer not in (None, "yes", "y"):
-        raise UsageError(f"{question.key} asks for a yes or a no", fix="use `strands reject` for a no")
-    text = natural_answer(question) if answer is None or question.detail.get("kind") == "approval" else answer
-    stored = stored_question(question)
+    text, stored = natural_answer(question) if answer is None else answer, stored_question(question)
     if text is None:
         raise UsageError(
             f"{question.key} needs {_needed(stored)}", fix="\n      ".join(_lines_of(question)[1:-1]).strip()
         )
-    if stored.kind != "approval" and (problem := misfit(text, stored)) is not None:
-        raise UsageError(f"the answer to {question.key}: {problem}", fix="pass --answer with one that does")
-    return text
+    try:
+        return fitting(text, stored)
+    except UnfitAnswer as error:
+        raise UsageError(f"the answer to {question.key}: {error}", fix="pass --answer with one that does") from error
+
+
+def require_accepted(question: Row, answer: Answer, now: float) -> Answer:
+    """Return an answer as it is stored.
+
+    Raises:
+        UsageError: It does not fit, another person has to give it, or it comes too late.
+    """
+    stored = stored_question(question)
+    if stored.on_expiry and default_if_late(stored, question.started_at, now) is not None:
+        fix = f"to go on without it: strands resume RUN{'' if stored.on_expiry != 'fail' else ', which asks again'}"
+        raise UsageError(f"{question.key} expired {duration(stored.timeout_s or 0.0)} after it was asked", fix=fix)
+    try:
+        return checked(answer, stored)
+    except UnfitAnswer as error:
+        raise UsageError(f"the answer to {question.key}: {error}", fix="look at it: strands runs show RUN") from error
+
+
+async def delegate_question(journal: Journal, question: Row, to: str, who: str) -> None:
+    """Record that another person should answer a question that waits."""
+    delegated = [*question.detail.get("delegated", ()), {"to": to, "by": who}]
+    await journal.write(dataclasses.replace(question, detail={**question.detail, "delegated": delegated}))
 
 
 def unknown_answer(question: Row, text: str) -> str | None:
@@ -370,10 +388,14 @@ async def give_answer(
 
     `typed` is the yes of a person at a terminal to this answer, which may be for further calls too.
     """
-    store_worked_time(journal)
     answer = dataclasses.replace(typed or Answer("answered"), text=text, reason=reason)
-    output = answer.stored()
-    await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))
+    answer, stored = require_accepted(question, answer, clock.now()), stored_question(question)
+    store_worked_time(journal)
+    if lacks_people(answer, stored):
+        detail = {**question.detail, "answers": [*stored.answers, answer.stored()]}
+        await journal.write(dataclasses.replace(question, detail=detail))
+        return
+    await journal.write(dataclasses.replace(question, status="done", output=answer.stored(), ended_at=clock.now()))
     if journal.get("status") == "waiting":  # lists of runs must not name an answered question
         questions = ((row.key, str(row.detail.get("prompt", ""))) for row in open_questions(journal))
         left = [WaitingForPerson.for_answer(*question_and_prompt).message for question_and_prompt in questions]
@@ -403,9 +425,14 @@ def _question(row: Row, journal: StoredJournal, redact: Callable[[str], str]) ->
     kind = "decision" if row.kind == "tool" else str(row.detail.get("kind"))
     prompt = prompt_of(row) if row.kind == "tool" else str(row.detail.get("prompt") or "")
     ways = ways_to_answer(journal.run_id, row)
+    if row.detail.get("call") and row.kind == "human":
+        ways = [*ways, ["approve", journal.run_id, row.key, "--edit"]]
     commands = tuple(redact(portable_command(*words, store=journal.place)) for words in ways)
     answer = None if row.kind == "tool" else natural_answer(row)
-    return WaitingQuestion(row.key, kind, sendable(prompt, redact), answer and sendable(answer, redact), commands)
+    delegate = "" if row.kind == "tool" else sendable(stored_question(row).delegate, redact)
+    return WaitingQuestion(
+        row.key, kind, sendable(prompt, redact), answer and sendable(answer, redact), commands, delegate
+    )
 
 
 def sendable(text: str, redact: Callable[[str], str]) -> str:

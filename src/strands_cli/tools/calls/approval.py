@@ -208,11 +208,11 @@ MAX_SHOWN_ITEMS = 50
 
 @dataclass(frozen=True, slots=True)
 class EditedCall:
-    """A call as a person has changed it, allowed like any other.
+    """A call as a person has changed it, allowed like any other; or one with a note.
 
     Attributes:
-        note: The changes in words, for the model that asked for the call.
-        who: The person.
+        note: The changes and the note, for the model that asked for the call.
+        who: The person who has changed it; empty where it is as proposed.
     """
 
     attempt: Attempt
@@ -244,12 +244,25 @@ async def approved(
         answer = await attempt.scope.ask(question, bound_to)
         is_changed = answer.arguments is not None and any(changes_between(call.arguments, answer.arguments))
         if answer.text != "yes" or not is_changed:
-            return _decided(attempt, decision, call, answer), None
+            noted = EditedCall(attempt, request, note_of(answer), "") if answer.note else None
+            return _decided(attempt, decision, call, answer), noted
         edited = await check_edit(call.arguments, answer)
         if not isinstance(edited, str):
             return Decision("allow", f"approved by {answer.by} with other arguments"), edited
         question = replace(question, problem=f"the changed call was not made: {edited}", tried=answer.arguments)
         await attempt.scope.refuse_answer(question, bound_to)
+
+
+def is_asked_by_model(attempt: Attempt) -> bool:
+    """Return whether a model reads the result of a call, not a template or the code of a tool."""
+    messages = getattr(attempt.state.get("agent"), "messages", None) or [{}]
+    uses = [block["toolUse"]["toolUseId"] for block in messages[-1].get("content", ()) if "toolUse" in block]
+    return attempt.tool_use["toolUseId"] in uses
+
+
+def note_of(answer: Answer) -> str:
+    """Return the note of a person for a model."""
+    return f"A note of the person who approved it: {answer.note}" if answer.note else ""
 
 
 def _question(attempt: Attempt, call: PermissionQuestion) -> Question:

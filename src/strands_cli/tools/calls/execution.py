@@ -30,6 +30,7 @@ from strands_cli.tools.plugin_hooks import through_wrappers
 from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_forms import output_problem
 from strands_cli.tools.tool_results import Result, error_result, printable_value, storable_value, well_formed
+from strands_cli.workflow.gate_answers import answer_words, read_answer
 
 # The questions that a tool raises in the middle of its work (`ToolContext.interrupt`), put to a person one by one.
 
@@ -107,7 +108,7 @@ class CallQuestions:
         answer = await self._scope.ask(question, bound_to)
         if answer.reason is not None:
             return f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else "")
-        self.answers[name] = answer.text
+        self.answers[name] = answer.text if question.schema is None else read_answer(answer.text, question.schema)[1]
         return None
 
     def _question(self, fields: dict[str, Any]) -> Question:
@@ -115,11 +116,16 @@ class CallQuestions:
         prompt = reason if isinstance(reason, str) and reason else name
         more = "" if reason is None or isinstance(reason, str) else json.dumps(reason, ensure_ascii=False, indent=2)
         who = f"{self._tool.name} of {self._tool.distribution}, called by {self._scope.who}, asks"
+        schema = reason.get("answer") if isinstance(reason, Mapping) else None
+        schema = schema if isinstance(schema, Mapping) and schema.keys() & {"type", "enum"} else None
         return Question(
             key=f"{self._effect.key}/interrupt.{len(self._questions)}",
             kind="interrupt",
             prompt=shortened(self._redactor.text(f"{who}: {prompt}"), MAX_PROMPT),
             context=more,
+            schema=schema,
+            words=answer_words(schema),
+            only_words=bool(answer_words(schema)),
         )
 
 

@@ -35,7 +35,15 @@ from strands_cli.policy.rule import Request, Rule
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import shortened
-from strands_cli.tools.calls.approval import AGENT, EditedCall, approved, cut, question_about
+from strands_cli.tools.calls.approval import (
+    AGENT,
+    EditedCall,
+    approved,
+    cut,
+    is_asked_by_model,
+    note_of,
+    question_about,
+)
 from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
@@ -283,7 +291,7 @@ class PermissionCheck:
             span.decided(decision)
             if decision.effect != "allow":
                 refusal = attempt.refused("denied", f"{attempt.name} was not called: {decision.rule}")
-        if edited is not None:
+        if edited is not None and edited.who:
             attempt, request = edited.attempt, edited.request
             self._keep_edit(edited, span)
         if refusal is None and self.parts is not None and isinstance(attempt.tool.planned, WorkflowTool):
@@ -299,8 +307,8 @@ class PermissionCheck:
         # Redacted before it is cut: half a secret at the edge would not be found.
         result = capped(redacted(result, self.redactor), output_bytes_of(attempt.tool.claims))
         result = with_fix_of(result, *advice_on(attempt.tool.planned))
-        if edited is not None and attempt.state.get("agent") is not None:
-            result["content"] = [*result["content"], {"text": edited.note}]
+        if edited is not None and is_asked_by_model(attempt):
+            result["content"] = [*result["content"], {"text": self.redactor.text(edited.note)}]
         detail |= span.finished(attempt.effect, result)
         if (failure := failure_of(result)) is not None:
             detail[ERROR_CODE] = failure.code
@@ -342,7 +350,7 @@ class PermissionCheck:
         await attempt.scope.turn_within(touched(request))
         lines = change_lines(changes_between(shown, self.redactor.json(arguments)))
         note = f"A person changed this call before it was made: {'; '.join(lines)}."
-        return EditedCall(edited, request, note, answer.by_whom)
+        return EditedCall(edited, request, f"{note}\n{note_of(answer)}".rstrip(), answer.by_whom)
 
     async def _decide(self, attempt: Attempt, request: Request) -> tuple[Decision, EditedCall | None]:
         """Ask policy and the hook plugins, and where they ask, ask a person; return allow or deny.

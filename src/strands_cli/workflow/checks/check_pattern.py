@@ -9,9 +9,10 @@ from typing import Any
 from strands_cli.errors import Code, Finding, Where, clear_edit, suggest
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.findings import BAD_SCHEMA, BAD_VALUE, MISSING_KEY, UNKNOWN_AGENT, no_effect, unknown
+from strands_cli.workflow.gate_answers import UnfitAnswer, read_answer
 from strands_cli.workflow.model import LoadedWorkflow, WorkflowSpec, unread_inputs
 from strands_cli.workflow.pattern_model import PlacedStep
-from strands_cli.workflow.steps import AgentStep, GateStep
+from strands_cli.workflow.steps import DURATION, AgentStep, GateStep
 from strands_cli.workflow.templates.regular_expressions import SlowPattern, fullmatch
 from strands_cli.yaml_files.document import escape
 
@@ -266,6 +267,7 @@ def _check_gates(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Findi
         if gate.timeout_seconds is not None and gate.default is None:
             message = "`timeout_seconds` has no effect without a `default` to take when the time is over"
             yield no_effect(message, workflow.where(placed.at("timeout_seconds"), key=True), "add `default:`")
+        yield from _check_words(gate, placed, workflow)
         pattern = gate.validation.pattern if gate.validation else None
         if pattern is None:
             continue
@@ -278,6 +280,36 @@ def _check_gates(spec: WorkflowSpec, workflow: LoadedWorkflow) -> Iterator[Findi
             yield Finding(BAD_VALUE, message, workflow.where(placed.at("validation/pattern")), fix)
         elif gate.default is not None:
             yield from _check_default(gate.default, pattern, placed, workflow)
+
+
+def _check_words(gate: GateStep, placed: PlacedStep, workflow: LoadedWorkflow) -> Iterator[Finding]:
+    """Report a schema of answers that cannot be used, and words of a gate that contradict each other."""
+
+    def problem(name: str, message: str, fix: str) -> Finding:
+        return Finding(BAD_VALUE, message, workflow.where(placed.at(name)), fix)
+
+    schema_fault = None if gate.answer is None else check_schema(gate.answer, workflow.where(placed.at("answer")))
+    if schema_fault is not None:
+        yield schema_fault
+    elif gate.answer is not None and placed.only_words:
+        yield problem("answer", "the answers of this gate are those that the pattern knows", "remove `answer`")
+    elif gate.answer is not None and gate.default is not None:
+        try:
+            read_answer(gate.default, gate.answer)
+        except UnfitAnswer as error:
+            yield problem("default", f"the default does not fit `answer`: {error}", "change one of the two")
+    if gate.approvers > 1 and gate.default is not None:
+        message = f"a `default` would be taken in place of the {gate.approvers} people who must agree"
+        yield problem("default", message, "remove it; for the case that they do not answer, write `expires:`")
+    if gate.expires is not None and not re.search(DURATION, gate.expires):
+        yield problem("expires", f"{gate.expires!r} is not a duration", "write a number with s, m, h, d or w: 2h")
+    if gate.expires is not None and gate.timeout_seconds is not None:
+        yield problem("expires", "`expires` and `timeout_seconds` both say how long to wait", "remove one of the two")
+    if gate.on_expiry == "default" and gate.default is None:
+        yield problem("on_expiry", "there is no `default` to take", "add `default:`, or write `reject` or `fail`")
+    if gate.expires is None and "on_expiry" in gate.model_fields_set:
+        where = workflow.where(placed.at("on_expiry"), key=True)
+        yield no_effect("`on_expiry` has no effect without `expires`", where, "add `expires:`")
 
 
 def _check_default(default: str, pattern: str, placed: PlacedStep, workflow: LoadedWorkflow) -> Iterator[Finding]:

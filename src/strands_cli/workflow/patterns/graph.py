@@ -12,6 +12,7 @@ from strands_cli.errors import Code, Finding
 from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.graph_paths import distance, in_loops, leading_to_each, reached, reached_from, waves_of
 from strands_cli.workflow.pattern_model import (
+    ANSWER,
     ANY,
     CONFIG,
     UNSHOWN,
@@ -178,7 +179,7 @@ class Graph(PatternModel):
         """Return the names that a node's templates may use, or the conditions of the edges after it."""
         is_answered = self.config.has_gate_before(node) or (is_after and node in self.config.gates)
         last = self._last_of([node] if is_after else self._before[node])
-        return {**self._results, "last_response": last, **({"hitl_response": Text()} if is_answered else {})}
+        return {**self._results, "last_response": last, **(ANSWER if is_answered else {})}
 
     @functools.cached_property
     def _before(self) -> dict[str, list[str]]:

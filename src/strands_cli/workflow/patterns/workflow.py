@@ -12,6 +12,7 @@ from strands_cli.errors import Code, Finding, Severity
 from strands_cli.workflow.findings import UNKNOWN_NAME, duplicates, no_effect, unknown
 from strands_cli.workflow.graph_paths import connected, cycles, leading_nodes, leading_to_each, reached_from
 from strands_cli.workflow.pattern_model import (
+    ANSWER,
     CONFIG,
     PatternModel,
     PlacedStep,
@@ -211,8 +212,8 @@ class WorkflowPattern(PatternModel):
         return {**placed.names(), "tasks": ResultsBefore(self._results, self.config.places, before)}
 
     def _answer_before(self, name: str) -> Scope:
-        """Return the name of a person's answer, where a task waits for a gate."""
-        return {"hitl_response": Text()} if name in self.config.after_gates else {}
+        """Return the names of a person's answer, where a task waits for a gate."""
+        return dict(ANSWER) if name in self.config.after_gates else {}
 
     def edges(self) -> list[StepEdge]:
         """Return the dependencies."""

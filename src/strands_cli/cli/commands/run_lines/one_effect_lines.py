@@ -72,8 +72,9 @@ def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
 
 
 def _question_document(question: AnsweredQuestion) -> dict[str, Any]:
-    names = ("prompt", "context", "answer", "by", "reason", "who", "arguments")
-    return {**{name: getattr(question, name) for name in names}, "words": list(question.words)}
+    names = ("prompt", "context", "answer", "by", "reason", "who", "arguments", "note")
+    lists = {"words": list(question.words), "answers": list(question.answers)}
+    return {**{name: getattr(question, name) for name in names}, **lists}
 
 
 def effect_lines(effect: WholeEffect) -> Iterator[str]:
@@ -147,13 +148,18 @@ def _texts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
 
 
 def _question(question: AnsweredQuestion) -> Iterator[tuple[str, str]]:
+    before = [
+        (f"answer of {answer.get('who') or answer.get('by')}:", answer.get("text")) for answer in question.answers
+    ]
     parts: Sequence[tuple[str, str | None]] = (
         ("question:", question.prompt),
         ("shown with it:", question.context),
         ("answers that the workflow knows:", ", ".join(question.words)),
+        *before,
         (f"answer of {question.who or question.by or 'a person'}:", question.answer),
         ("with the arguments:", None if question.arguments is None else _shown(question.arguments)),
         ("reason:", question.reason),
+        ("note:", question.note),
     )
     yield from ((title, text) for title, text in parts if text)
 

@@ -35,16 +35,22 @@ class Edit:
     file: ArgumentFile | None = None
     is_stored: bool = False
 
-    def require_same(self, row: Row) -> None:
-        """Check that a question is still about the call that the person has changed.
+    def require_same(self, row: Row, text: str) -> Mapping[str, Any]:
+        """Return the arguments for a question, if it is still about the call that the person has changed.
+
+        Args:
+            text: The answer.
 
         Raises:
-            UsageError: It is not.
+            UsageError: It is about another call, or the answer refuses it.
         """
+        if text != "yes":
+            raise UsageError(f"{row.key} is answered with no, and with other arguments", fix="omit one of them")
         call = self.question.call
         if call is not None and (row.detail.get("call") or {}).get("digest") != call.digest:
             message = f"{row.key} is about other arguments than those that you have changed"
             raise UsageError(message, fix="look at it again: strands runs show RUN")
+        return self.arguments
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:

@@ -17,6 +17,7 @@ from strands_cli.cli.commands.input_options import read_limits
 from strands_cli.cli.commands.running.continuation import Act, continue_run, place_of, rerun_from
 from strands_cli.cli.commands.running.run_command import json_on_failure
 from strands_cli.cli.commands.running.waiting_elsewhere import Change, Decide, say_answer
+from strands_cli.cli.output.messages import say
 from strands_cli.config import account_name
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
@@ -75,8 +76,17 @@ class ContinuationOptions:
 class AfterAnswerOptions:
     """The options for the time after an answer."""
 
+    as_name: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="Who answers, if not the account; stored, not proved.")
+    ] = ""
     no_resume: Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")] = False
     here: Annotated[bool, HERE] = False
+
+    @property
+    def who(self) -> str:
+        """The person who answers: the account, also behind the name that somebody has typed."""
+        account = account_name()
+        return f"{self.as_name} ({account})" if self.as_name else account
 
 
 @with_run_options(again=True)
@@ -127,6 +137,10 @@ def approve(
     arguments: Annotated[
         str | None, typer.Option(metavar="FILE|JSON", help="Approve the call with these arguments; `-`: stdin.")
     ] = None,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="A note for the agent, with the answer.")] = "",
+    delegate: Annotated[
+        str, typer.Option(metavar="NAME", help="Do not answer: address the question to another person.")
+    ] = "",
     then: AfterAnswerOptions,
     chosen: Chosen,
     flags: RunFlags,
@@ -136,8 +150,12 @@ def approve(
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
     answer = answer if answer is None else given_text("--answer", answer)
+    if delegate:
+        if edit or note or answer is not None or arguments is not None:
+            raise UsageError("--delegate leaves the answer to another person", fix="omit it, or the answer")
+        return _delegate(run, key, delegate, then, chosen, flags)
     if not edit and arguments is None:
-        return _approve(run, approval(key, answer), key, then, chosen, flags)
+        return _approve(run, approval(key, answer, then.who, note), key, then, chosen, flags)
     from strands_cli.cli.commands.running.edited_answer import read_edit
 
     if edit and arguments is not None:
@@ -147,7 +165,25 @@ def approve(
         edited = read_edit(run, key, arguments, place_of(chosen.changes()))
     key = edited.question.key
     with edited.kept():
-        return _approve(run, approval(key, answer, edited), key, then, chosen, flags, edited)
+        return _approve(run, approval(key, answer, then.who, note, edited), key, then, chosen, flags, edited)
+
+
+def _delegate(run: str, key: str | None, to: str, then: AfterAnswerOptions, chosen: Chosen, flags: RunFlags) -> int:
+    """Address a question to another person, and send the messages about it again."""
+    from strands_cli.cli.commands.next_commands import EndNotice
+
+    notice = EndNotice(watched=False)
+
+    async def act(journal: StoredJournal) -> None:
+        from strands_cli.engine.waiting.questions import chosen_question, delegate_question
+
+        question = chosen_question(journal, key)
+        await delegate_question(journal, question, to, then.who)
+        notice.send_later(journal.place, journal.run_id)
+        if not flags.quiet:
+            say(f"{question.key} is for {to} to answer")
+
+    return continue_run(run, chosen, flags, act, ends=True)
 
 
 def _approve(
@@ -188,7 +224,7 @@ def reject(
 
         question = chosen_question(journal, key)
         text = "no" if question.detail.get("kind") == "approval" else ""
-        return question, Answer("answered", text, reason=why, who=account_name())
+        return question, Answer("answered", text, reason=why, who=then.who)
 
     return _approve(run, refusal, key, then, chosen, flags)
 
@@ -217,21 +253,23 @@ def rerun(
     return rerun_from(run, from_key, var, chosen, flags)
 
 
-def approval(key: str | None, answer: str | None, edit: Edit | None = None) -> Decide:
+def approval(key: str | None, answer: str | None, who: str, note: str, edit: Edit | None = None) -> Decide:
     """Return the function that decides the answer of `approve`, with the arguments that a person has changed."""
 
     async def decide(journal: StoredJournal) -> tuple[Row, Answer]:
         from strands_cli.engine.journal.journal_rows import Answer
-        from strands_cli.engine.waiting.questions import approving_text, chosen_question
+        from strands_cli.engine.ports import SystemClock
+        from strands_cli.engine.waiting.questions import approving_text, chosen_question, require_accepted
 
         question = chosen_question(journal, key)
-        text = approving_text(question, answer)
+        text, arguments = approving_text(question, answer), None
         if edit is not None:
-            edit.require_same(question)
-        arguments = None if edit is None else edit.arguments
+            arguments = edit.require_same(question, text)
+        given = require_accepted(question, Answer("answered", text, who=who, note=note), SystemClock().now())
         typed = await typed_answer(question, text, arguments)
-        given = dataclasses.replace(typed or Answer("answered"), text=text, arguments=arguments, who=account_name())
-        return question, given
+        if typed is not None:
+            given = dataclasses.replace(given, is_typed=typed.is_typed, grants=typed.grants)
+        return question, dataclasses.replace(given, arguments=arguments)
 
     return decide
 
@@ -282,6 +320,8 @@ async def typed_answer(question: Row, text: str, arguments: Mapping[str, Any] | 
     from strands_cli.cli.terminal.terminal_human import TerminalHuman, is_interactive
     from strands_cli.engine.journal.journal_rows import Question
 
+    if question.detail.get("kind") == "approval" and text == "no":
+        return None
     if not is_interactive():
         if (question.detail.get("call") or {}).get("needs_terminal"):  # a managed policy file asks
             message = f"a managed policy file asks {question.key}, so only a person at a terminal can say yes"
