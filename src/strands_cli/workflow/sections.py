@@ -319,8 +319,8 @@ class Runtime(FormatModel):
     )
     tools_shown: ToolsShown | None = Field(
         default=None,
-        description="`all`: a model sees the definitions of all tools of its agent; `deferred`: their names, and loads"
-        " definitions by `find_tool`; names: the same, but for these tools; `auto` (default): deferred above 40 tools.",
+        description="Definitions that a model sees: `all`; `deferred`: it loads them by `find_tool`; names of those"
+        " always shown; `auto` (default): deferred above 40 tools.",
     )
     recording: str | None = Field(
         default=None, description="The recording that provider `replay` plays, beside the workflow."
