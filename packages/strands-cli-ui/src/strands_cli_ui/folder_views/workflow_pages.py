@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -11,49 +13,74 @@ from strands_cli.api import (
     SUFFIXES,
     Finding,
     RunRecordError,
+    Runs,
     StrandsCliError,
     UsageError,
     WorkflowPreview,
     counted,
     shortened,
 )
-from strands_cli_ui.frame.ui_forms import form, option, section, text_table
+from strands_cli_ui.frame.ui_forms import form, option, text_table
 from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
-from strands_cli_ui.pages.html_text import escape, isolated, preformatted
+from strands_cli_ui.pages.html_text import ago, badge, escape, icon, isolated, preformatted
+from strands_cli_ui.pages.run_parts import section
 from strands_cli_ui.pictures.pattern_graph import pattern_graph_of
 from strands_cli_ui.pictures.svg_pattern import svg_pattern
+from strands_cli_ui.views.run_lines import RunLine, lines_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.api import InputSpec, WorkflowPreview
+    from strands_cli.api import InputSpec, StoredRun, WorkflowPreview
 
 
 _OVERWRITE = '<p><label><input type="checkbox" name="force" value="yes"> Overwrite artifacts that exist</label></p>'
 # The most characters of one text in a table.
 TEXT = 400
+# So many of its last runs a workflow is shown with.
+LAST_RUNS = 12
 _NUMBERS = {"integer": ' inputmode="numeric" pattern="-?[0-9]+"', "number": ' inputmode="decimal"'}
 
 
 def show_workflows(ui: Ui, request: Any) -> Response:
-    """Return the list of the folder's workflows."""
-    titled = ((name, titles_of(ui, name)) for name in workflow_names(ui))
-    rows = "".join(_row(name, *titles) for name, titles in titled if titles is not None)
-    listed = (
-        f'<ul class="plain titled">{rows}</ul>' if rows else "<p>There is no workflow in this folder: strands new</p>"
-    )
-    return page_response("Workflows", f"<h1>Workflows</h1><p>{isolated(ui.folder)}</p>{listed}")
+    """Return the folder's workflows, each with its last runs."""
+    titled = [(name, *titles) for name in workflow_names(ui) if (titles := titles_of(ui, name)) is not None]
+    with ui.opened() as opened:
+        runs = Runs.without_parts(opened.all()[0])
+    cards = "".join(_card(file, name, about, last_runs(runs, file, name)) for file, name, about in titled)
+    listed = f'<ul class="plain cards">{cards}</ul>' if cards else _NONE
+    return page_response("Workflows", f'<h1>Workflows</h1><p class="soft">{isolated(ui.folder)}</p>{listed}')
 
 
-def _row(file: str, name: str, about: str) -> str:
+_NONE = (
+    '<div class="card none"><h2>No workflow in this folder</h2><p>Make one in a terminal, and load this page again:</p>'
+    "<pre>strands new</pre></div>"
+)
+
+
+def last_runs(runs: Iterable[StoredRun], file: str, name: str) -> list[StoredRun]:
+    """Return the last runs of a workflow, the newest first."""
+    own = (run for run in runs if run.workflow == name and PurePath(run.file).name == file)
+    return list(itertools.islice(own, LAST_RUNS))
+
+
+def _card(file: str, name: str, about: str, runs: Sequence[StoredRun]) -> str:
     link = f'<a href="/workflows/{quote(file, safe="")}">{isolated(name or file)}</a>'
-    text = f"<br>{isolated(shortened(about, TEXT))}" if about else ""
-    return f'<li>{link} <code class="soft">{isolated(file)}</code>{text}</li>'
+    dots = "".join(
+        f'<a class="dot {run.status}" href="/runs/{quote(run.id)}" title="{run.status}">'
+        f'<span class="hidden">{run.status} {escape(run.id)}</span></a>'
+        for run in reversed(runs)
+    )
+    last = f"{badge(runs[0].status)} {ago(runs[0].started_at)}" if runs else "No runs yet"
+    return (
+        f'<li class="card"><h2>{icon("workflows")}{link}</h2><p>{isolated(shortened(about, TEXT))}</p>'
+        f'<p class="soft">{last} <span class="dots">{dots}</span></p><code class="soft">{isolated(file)}</code></li>'
+    )
 
 
 def show_workflow(ui: Ui, request: Any) -> Response:
-    """Return the page of a workflow."""
+    """Return the page of a workflow: how it starts and its last runs, its graph, its plan and its rights."""
     name = request.path_params["name"]
     title = f"<h1><code>{isolated(name)}</code></h1>"
     try:
@@ -62,28 +89,36 @@ def show_workflow(ui: Ui, request: Any) -> Response:
         if not error.findings:
             raise
         return page_response(name, f"{title}{_findings(error.findings)}", 409, under="Workflows")
-    about = preview.plan.spec.metadata.description if preview.plan.spec.metadata else None
+    spec = preview.plan.spec
+    _, about = titles_of(ui, name) or ("", "")
+    with ui.opened() as opened:
+        runs = last_runs(Runs.without_parts(opened.all()[0]), name, spec.name)
+        lines = lines_of(ui, opened, runs)
+    picture = svg_pattern(pattern_graph_of(spec.pattern))
+    last = "".join(_last_run(run, lines.get(run.id)) for run in runs)
     body = [
-        title,
-        f"<p>{escape(about)}</p>" if about else "",
-        _findings(preview.findings) if preview.findings else "",
-        _pattern(preview),
-        _plan(preview),
-        _authority(preview),
-        _start(preview, name, request),
+        f'<h1>{isolated(spec.name)} <code class="kind">{isolated(name)}</code></h1>',
+        f"<p>{isolated(about)}</p>" if about else "",
+        f'<div class="workflow"><div>{section("Start", _start(preview, name, request))}',
+        section("Last runs", f'<ul class="plain last-runs">{last}</ul>' if last else ""),
+        f"</div><div>{_findings(preview.findings) if preview.findings else ''}",
+        section("Graph", picture),
+        section("Plan", _plan(preview)),
+        section("What it may do", _authority(preview)),
+        "</div></div>",
     ]
     return page_response(name, "".join(body), under="Workflows")
+
+
+def _last_run(run: StoredRun, line: RunLine | None) -> str:
+    about = (line.about if line else "") or run.id
+    link = f'<a href="/runs/{quote(run.id)}"><bdi>{escape(about)}</bdi></a>'
+    return f'<li>{badge(run.status)} {link} <span class="number">{ago(run.started_at)}</span></li>'
 
 
 def _findings(findings: Iterable[Finding]) -> str:
     listed = "".join(f"<li>{preformatted(str(finding))}</li>" for finding in findings)
     return section("Findings", f'<ul class="plain">{listed}</ul>')
-
-
-def _pattern(preview: WorkflowPreview) -> str:
-    """Return the picture of its steps and of the ways from one to the next."""
-    picture = svg_pattern(pattern_graph_of(preview.plan.spec.pattern))
-    return section("Pattern", picture) if picture else ""
 
 
 def _plan(preview: WorkflowPreview) -> str:
@@ -112,41 +147,39 @@ def _plan(preview: WorkflowPreview) -> str:
     limits = ", ".join(
         f"{name}s unbounded" if most is None else f"at most {counted(most, name)}" for name, most in bounds.items()
     )
-    return section(
-        "Plan",
+    return (
         f"{text_table('Steps', ('Step', 'Kind', 'Who', 'Input', 'Decision'), steps)}"
         f"{text_table('Agents', ('Agent', 'Model', 'Tools'), agents)}"
-        f"{text_table('Tools', ('Tool', 'Reference', 'Its calls'), tools)}<p>{escape(limits)}</p>",
+        f"{text_table('Tools', ('Tool', 'Reference', 'Its calls'), tools)}<p>{escape(limits)}</p>"
     )
 
 
 def _authority(preview: WorkflowPreview) -> str:
     """Return the sentences about all that it starts, reads and sends."""
-    sections = "".join(
+    return "".join(
         f"<h3>{escape(title)}</h3><ul>{''.join(f'<li>{isolated(sentence)}</li>' for sentence in sentences)}</ul>"
         for title, sentences in preview.sections.items()
         if sentences
     )
-    return section("What it may do", sections)
 
 
 def _start(preview: WorkflowPreview, name: str, request: Any) -> str:
     """Return the form that starts a run, or the step that must come before."""
     address, hidden_fields = f"/workflows/{quote(name, safe='')}", {"seen": preview.digest}
     if not preview.can_run:
-        return section("Start", "<p>It cannot start before the errors above are corrected.</p>")
+        return "<p>It cannot start before its errors are corrected.</p>"
     if preview.standing == "denied":
-        return section("Start", "<p>A rule of the policy denies what it starts and opens.</p>")
+        return "<p>A rule of the policy denies what it starts and opens.</p>"
     if preview.standing == "unanswered":
-        button = "<button>Allow all of the above, until it changes</button>"
+        button = '<button class="main">Allow all of it, until it changes</button>'
         text = "<p>It starts or opens what no person has allowed yet. Read what it may do.</p>"
-        return section("Start", text + form(request, f"{address}/trust", button, hidden=hidden_fields))
+        return text + form(request, f"{address}/trust", button, hidden=hidden_fields)
     spec = preview.plan.spec.inputs
     fields = [_field(input_name, kind, is_required=True) for input_name, kind in spec.required.items()]
     fields += [_field(input_name, kind, is_required=False) for input_name, kind in spec.optional.items()]
-    inner = "".join([*fields, _OVERWRITE if preview.overwrites else "", "<button>Start</button>"])
-    note = "<p>A tool call that asks waits in the inbox.</p>"
-    return section("Start", note + form(request, f"{address}/start", inner, hidden=hidden_fields))
+    inner = "".join([*fields, _OVERWRITE if preview.overwrites else "", '<button class="main">Start</button>'])
+    note = '<p class="soft">A tool call that asks waits in the inbox.</p>'
+    return form(request, f"{address}/start", inner, hidden=hidden_fields) + note
 
 
 def _field(name: str, spec: InputSpec, *, is_required: bool) -> str:
@@ -158,7 +191,7 @@ def _field(name: str, spec: InputSpec, *, is_required: bool) -> str:
         f'<bdi>{escape(name)}</bdi> <span class="kind">{escape(spec.type)}{"" if is_required else ", optional"}</span>'
     )
     control = _control(f"input.{name}", spec, is_required=is_required)
-    return f"<p><label>{label}{about}{default_note}<br>{control}</label></p>"
+    return f'<p class="field"><label>{label}{control}{about}{default_note}</label></p>'
 
 
 def _control(name: str, spec: InputSpec, *, is_required: bool) -> str:

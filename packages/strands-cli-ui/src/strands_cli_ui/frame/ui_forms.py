@@ -36,12 +36,6 @@ def option(value: str, *, is_chosen: bool = False) -> str:
     return f'<option value="{_exact(value)}"{" selected" if is_chosen else ""}>{escape(value)}</option>'
 
 
-def section(title: str, inside: str) -> str:
-    """Return a part of a page with its heading."""
-    name = f"s-{title.lower().replace(' ', '-')}"
-    return f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(title)}</h2>{inside}</section>'
-
-
 def text_table(name: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """Return texts as a table; empty without rows."""
     lines = "".join(f"<tr>{''.join(f'<td>{isolated(cell)}</td>' for cell in row)}</tr>" for row in rows)

@@ -73,14 +73,14 @@ def _state(state: str) -> str:
 def _node(node: PatternNode, x: float, y: float, link: Callable[[str], str] | None) -> str:
     left, top = x - _NODE / 2, y - _HEIGHT / 2
     times = f" ×{node.times}" if node.times > 1 else ""
-    second = f"{_state(node.state)}{times}"
+    second = f"{_state(node.state)}{times}" if link is not None else _WORDS[node.kind]
     who = f"{label(node.who, 20)} · " if node.who else ""
     inner = [
         _shape(node, left, top),
         text_at(x, y - 4, node.name, "middle name", 22),
         f'<text x="{number(x)}" y="{number(y + 13)}" class="middle state">{who}{second}</text>',
     ]
-    words = f"{node.id}: {_WORDS[node.kind]} {node.who}, {second}"
+    words = f"{node.id}: {_WORDS[node.kind]} {node.who}, {_state(node.state)}{times}"
     address = link(node.key) if link is not None and node.key is not None else None
     return f'<g class="node {node.kind} {node.state}">{linked(address, words, "".join(inner))}</g>'
 
