@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from editor import Editor
 
 from tests.cli.strands import Folder, empty_folder
 from tests.wordings import wording
@@ -18,3 +19,11 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     """Return an empty folder."""
     with empty_folder(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def editor(folder: Folder) -> Iterator[Editor]:
+    """Return an editor with a server in that folder."""
+    opened = Editor(folder.work, folder.environment())
+    yield opened
+    opened.close()

@@ -63,6 +63,14 @@ def corrected(text: str, file: str, findings_of: Callable[[str], Sequence[Findin
     return _Corrector(file, findings_of).run(text)
 
 
+def check_text(text: str, findings_of: Callable[[str], Sequence[Finding]], *corrections: Correction) -> CheckedText:
+    """Return a text with its findings, also those of one that cannot be read."""
+    try:
+        return CheckedText(text, tuple(findings_of(text)), corrections=corrections)
+    except StrandsCliError as error:
+        return CheckedText(text, error.findings, is_read=False, corrections=corrections)
+
+
 class _Corrector:
     def __init__(self, file: str, findings_of: Callable[[str], Sequence[Finding]]) -> None:
         self._file, self._findings_of, self._checks = file, findings_of, 0
@@ -78,10 +86,7 @@ class _Corrector:
 
     def _check(self, text: str, *corrections: Correction) -> CheckedText:
         self._checks += 1
-        try:
-            return CheckedText(text, tuple(self._findings_of(text)), corrections=corrections)
-        except StrandsCliError as error:
-            return CheckedText(text, error.findings, is_read=False, corrections=corrections)
+        return check_text(text, self._findings_of, *corrections)
 
     def _pass(self, now: CheckedText) -> CheckedText | None:
         """Return the text with all certain edits; with the first of them that is right, if not all are."""

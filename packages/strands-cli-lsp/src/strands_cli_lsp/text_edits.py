@@ -98,6 +98,17 @@ class EditableText:
             return ()
         return tuple(dict.fromkeys(filter(None, self._resolved(edit, where))))
 
+    def range_of(self, where: Where) -> tuple[int, int]:
+        """Return the beginning and the end of the node at a place; without one, of the word there."""
+        number = min(max(where.line or 1, 1), len(self._lines))
+        begin = min(self._lines[number - 1] + max((where.column or 1) - 1, 0), len(self.text))
+        index = self._at.get((number, where.column or 1))
+        end = max(self._nodes[index].end if index is not None else begin, begin)
+        line_end = self.text.find("\n", begin)
+        line_end = len(self.text) if line_end < 0 else line_end
+        word = re.compile(r"\S*").match(self.text, begin)
+        return begin, min(end if end > begin else word.end() if word else begin, line_end)
+
     def _resolved(self, edit: Edit, where: Where) -> Iterator[tuple[TextEdit, ...]]:
         at = self._lines[min(where.line or 1, len(self._lines)) - 1] + (where.column or 1) - 1
         if edit.kind in ("tabs", "syntax", "indent"):
