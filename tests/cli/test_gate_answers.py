@@ -188,3 +188,12 @@ def test_explain_and_the_journal_have_the_words_of_a_gate(folder: Folder) -> Non
         7200,
         ["yes", "no"],
     )
+
+
+def test_a_short_time_that_ends_in_a_rejection_takes_no_default(folder: Folder) -> None:
+    folder.workflow([{**ASK, "expires": "1s", "default": "yes"}])
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 19, "only a default is waited for"
+    assert "# after 1 s it rejects steps.0" in ran.err
+    grow_old(folder, 2)
+    assert folder.strands("resume", "last").code == 10

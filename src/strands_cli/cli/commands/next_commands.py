@@ -130,12 +130,12 @@ def _after_time(questions: Sequence[Mapping[str, Any]], run_id: str, place: Stor
     timed = [
         question
         for question in questions
-        if question.get("default") is not None and question.get("timeout_s") is not None
+        if question.get("timeout_s") is not None and (question.get("default") is not None or question.get("on_expiry"))
     ]
     for timed_question in sorted(timed, key=lambda timed_question: float(timed_question["timeout_s"]))[:1]:
-        answer = one_line(
-            f"after {timed_question['timeout_s']:g} s it answers {timed_question['key']}: {timed_question['default']}"
-        )
+        ends = {"reject": "rejects", "fail": "fails"}.get(timed_question.get("on_expiry") or "", "answers")
+        default = f": {timed_question['default']}" if ends == "answers" else ""
+        answer = one_line(f"after {timed_question['timeout_s']:g} s it {ends} {timed_question['key']}{default}")
         yield f"{command('resume', run_id, store=place)}   # {answer}"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from strands_cli.config import user_data_dir
-from strands_cli.engine.effects.asked_questions import STAYS_UNTIL, default_if_late
+from strands_cli.engine.effects.asked_questions import EXPIRY, STAYS_UNTIL, answer_at_end, default_if_late
 from strands_cli.engine.effects.budget import REUSED, worked_before
 from strands_cli.engine.effects.effect import LOST, UNDECIDED, WITHOUT
 from strands_cli.engine.journal.answers import checked, fitting, lacks_people, misfit, stored_question
@@ -58,11 +58,11 @@ class NoPerson:
             return Answer("nobody", by=DENY)
         if not question.may_wait:
             return Answer("nobody", by="")
-        wait_s, default = question.timeout_s, question.default
-        if not self._stays or default is None or wait_s is None or wait_s > MOST_WAIT_S:
+        wait_s, at_end = question.timeout_s, answer_at_end(question)
+        if not self._stays or at_end is None or at_end.by == EXPIRY or wait_s is None or wait_s > MOST_WAIT_S:
             return Answer("waiting")
         if self._tell is not None:
-            self._tell(f"  waits {wait_s:g} s for {question.key}, where no person can answer; then: {default}")
+            self._tell(f"  waits {wait_s:g} s for {question.key}, where no person can answer; then: {at_end.text}")
         return Answer("stays")
 
 
