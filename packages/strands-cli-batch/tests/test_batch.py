@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -329,3 +330,25 @@ def test_a_workflow_with_the_name_of_a_command_is_named_by_its_path(rows: Rows) 
     assert ran.code == 0, ran.err
     assert rows.strands("batch", "-o", "other.jsonl", "./status", "rows.csv").code == 0
     assert rows.strands("batch", "status", "rows.csv").code == 17
+
+
+def test_each_row_names_the_file_that_goes_with_it(rows: Rows) -> None:
+    for name in ("bees", "ants"):
+        (rows.folder.work / f"{name}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + name.encode())
+    rows.flow([{"agent": "writer", "input": "About {{ topic }}.", "attachments": ["{{ topic }}.png"]}])
+    rows.csv("bees", "moths", "ants")
+    ran = rows.batch("--json")
+    assert (ran.code != 0, rows.asked) == (True, {"bees": 1, "ants": 1})
+    assert [line["status"] for line in rows.lines()] == ["completed", "failed", "completed"]
+    sent = {
+        message["content"][-1]["text"]: message["content"][0]["image_url"]["url"].partition(",")[2]
+        for request in rows.server.model_requests
+        for message in request["messages"][1:]
+    }
+    assert {text: base64.b64decode(picture)[8:].decode() for text, picture in sent.items()} == {
+        "About bees.": "bees",
+        "About ants.": "ants",
+    }
+    (rows.folder.work / "moths.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert rows.strands("batch", "retry", ran.document["batch"], "--failed").code == 0
+    assert rows.responses() == ["BEES", "MOTHS", "ANTS"]
