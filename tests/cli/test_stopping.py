@@ -190,3 +190,30 @@ except Interrupted:
 def test_a_signal_wakes_a_loop_that_waits_for_nothing_else(folder: Folder) -> None:
     ran = folder.run([sys.executable, "-c", ELSEWHERE])
     assert (ran.out, ran.code) == ("stopped\n", 0)
+
+
+ALIVE = """
+import asyncio, signal, threading
+from strands_cli.cli.foreign_output import go_on_after_stop, run_to_end
+from strands_cli.errors import Interrupted
+
+async def work():
+    signal.raise_signal(signal.SIGINT)
+    await asyncio.sleep(600)
+
+before = signal.getsignal(signal.SIGINT)
+for _ in range(2):
+    try:
+        run_to_end(work)
+    except Interrupted:
+        go_on_after_stop()
+timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+for timer in timers:
+    timer.join()  # a cancelled one ends at once, another one ends the process
+print(signal.getsignal(signal.SIGINT) is before)
+"""
+
+
+def test_a_process_that_goes_on_after_a_stop_is_not_ended_by_it(folder: Folder) -> None:
+    ran = folder.run([sys.executable, "-c", ALIVE])
+    assert (ran.out, ran.code) == ("True\n", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 
 import pytest
 import yaml
@@ -65,6 +66,35 @@ def test_what_the_person_denies_is_not_called(folder: Folder, server: ModelServe
     ran = folder.strands("ask", "1?", "-T", "calculator")
     assert ran.code == 21
     assert len(server.model_requests) == 0
+
+
+def test_a_denial_is_reported_by_the_answer_that_it_belongs_to(folder: Folder, server: ModelServer) -> None:
+    server.script = lambda request: (
+        Turn(calls=[("file_write", {"path": "a", "content": "b"})])
+        if "write" in str(request["messages"][-1]) and request["messages"][-1]["role"] == "user"
+        else Turn("no")
+    )
+    assert folder.strands("ask", "write", "-T", "file_write", "--deny").code == 21
+    ran = folder.strands("ask", "-c", "and now?")
+    assert (ran.code, ran.out, ran.err) == (0, "no\n", "")
+
+
+def test_a_call_that_needs_a_person_waits_and_the_conversation_goes_on_after_the_answer(
+    folder: Folder, server: ModelServer
+) -> None:
+    server.script = lambda request: (
+        Turn(calls=[("file_write", {"path": "a.txt", "content": "b"})])
+        if "write" in str(request["messages"][-1]) and request["messages"][-1]["role"] == "user"
+        else Turn("done")
+    )
+    ran = folder.strands("ask", "write", "-T", "file_write", given="")
+    assert ran.code == 19
+    command = re.search(r"strands (approve .*)", ran.err)
+    assert command is not None
+    assert folder.strands("ask", "-c", "and now?").code == 2
+    assert folder.strands(*command[1].split()).code == 0
+    assert (folder.work / "a.txt").read_text() == "b"
+    assert folder.strands("ask", "-c", "and now?").out == "done\n"
 
 
 def test_a_question_goes_on_with_the_last_one(folder: Folder, server: ModelServer) -> None:
@@ -158,9 +188,9 @@ def test_input_that_is_not_text_is_refused(folder: Folder, server: ModelServer) 
     assert "-a -" in ran.err
 
 
-def pictures(server: ModelServer) -> list[bytes]:
-    """Return the pictures of the last request."""
-    contents = [message["content"] for message in server.model_requests[-1]["messages"]]
+def pictures(server: ModelServer, number: int = -1) -> list[bytes]:
+    """Return the pictures of a request."""
+    contents = [message["content"] for message in server.model_requests[number]["messages"]]
     parts = [part for content in contents if isinstance(content, list) for part in content]
     urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
     return [base64.b64decode(url.partition(",")[2]) for url in urls]

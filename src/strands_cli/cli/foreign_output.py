@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TextIO, TypeVar
 
 from strands_cli.cli.output.messages import real_stderr, say, write_to
@@ -135,6 +136,17 @@ def _end_later(code: int) -> None:
     timer = threading.Timer(STOP_GRACE_S, os._exit, [code])
     timer.daemon = True
     timer.start()
+    _undo.append(timer.cancel)
+
+
+# Functions that undo what a stop has left, for a process that goes on.
+_undo: list[Callable[[], Any]] = []
+
+
+def go_on_after_stop() -> None:
+    """Let the process live on after stopped work: no timer ends it, and signals have their old handlers."""
+    while _undo:
+        _undo.pop()()
 
 
 async def _wait(task: asyncio.Task[Result]) -> Result:
@@ -158,8 +170,11 @@ def _handlers(stopped: list[int], before_notice: Callable[[], bytes]) -> Iterato
     try:
         yield on_stop
     finally:
-        for number, handler in before.items() if not stopped else ():
-            signal.signal(number, handler)
+        restoring = [partial(signal.signal, number, handler) for number, handler in before.items()]
+        if stopped:
+            _undo.extend(restoring)
+        for restore in restoring if not stopped else ():
+            restore()
 
 
 @contextlib.contextmanager

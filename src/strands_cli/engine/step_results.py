@@ -200,11 +200,13 @@ class FailedCalls:
 
 
 def failed_calls_of(rows: Iterable[Row]) -> FailedCalls:
-    """Return the calls that failed among rows of tool calls."""
+    """Return the calls that failed among rows of tool calls, without those of a run that this one goes on from."""
     calls: Counter[str] = Counter()
     failed: Counter[tuple[str, str, str, str | None]] = Counter()
     denied: Counter[tuple[str, str, bool, bool, str | None]] = Counter()
     for row in rows:
+        if row.is_reused:
+            continue
         tool = tool_of(row.key)
         calls[tool] += 1
         failure = failure_in(row)

@@ -163,12 +163,15 @@ def save_workflow(conversation: Conversation, file: Path, *, as_json: bool) -> i
     return ExitCode.OK
 
 
-def run_turn(conversation: Conversation, before: str, chosen: Chosen, flags: RunFlags) -> tuple[int, str]:
+def run_turn(
+    conversation: Conversation, before: str, chosen: Chosen, flags: RunFlags, *, is_chat: bool = False
+) -> tuple[int, str]:
     """Ask the last question of a conversation, and return the exit code and the id of the run.
 
     Args:
         conversation: All questions.
         before: The run that has answered all but the last one; empty for the first question.
+        is_chat: Whether Ctrl-C ends the answer alone.
 
     Raises:
         StrandsCliError: The run did not complete.
@@ -190,5 +193,5 @@ def run_turn(conversation: Conversation, before: str, chosen: Chosen, flags: Run
         return {}
 
     shown = flags if flags.verbose else replace(flags, quiet=True)
-    code = run_in_terminal(plan, chosen, shown, note)
+    code = run_in_terminal(plan, chosen, shown, note, goes_on=is_chat)
     return code, made[0] if made else ""

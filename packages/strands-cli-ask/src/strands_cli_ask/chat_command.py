@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ from strands_cli.api import (
     InstalledTools,
     Interrupted,
     RunFlags,
+    Runs,
+    StoreOptions,
     StrandsCliError,
     UsageError,
     hidden_characters,
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 WORDS = {
     "/tools": "list the tools of this chat; /tools NAME ... adds some",
     "/attach": "send files with the next question: /attach FILE ...; alone: show them, and forget them",
-    "/approve": "allow a tool for the rest of this chat: /approve NAME",
+    "/approve": "allow tools for the rest of this chat: /approve NAME ...; alone: list them",
     "/model": "show or change the model: /model PROVIDER/MODEL",
     "/save": "write the conversation as a workflow: /save FILE",
     "/new": "forget the conversation",
@@ -108,8 +111,22 @@ class Talk:
             say("warning: the question has characters that are not shown")
         asked = joined(self.conversation, Question(words, files=self.files), ())
         typed = {**self.chosen.typed, "allow": [*self.chosen.typed.get("allow", ()), *self.allowed]}
-        _, self.run = run_turn(asked, self.run, Chosen(typed), self.flags)
+        _, self.run = run_turn(asked, self.run, Chosen(typed), self.flags, is_chat=True)
         self.conversation, self.files = asked, ()
+        self._keep_grants()
+
+    def _keep_grants(self) -> None:
+        """Allow for the rest of the chat the tools of which a person has just allowed every call."""
+        request = self.chosen.request()
+        with Runs(StoreOptions(request.runs_dir, request.store).place) as runs, runs.open(self.run) as run:
+            answers = [row.output for row in run.journal.rows("human") if row.status == "done" and not row.is_reused]
+        grants = [str(answer["grants"]).partition(" ")[0] for answer in answers if "grants" in answer]
+        if grants:
+            self._allow(grants)
+
+    def _allow(self, names: Iterable[str]) -> None:
+        self.allowed = list(dict.fromkeys((*self.allowed, *names)))
+        say(f"allowed for this chat: {', '.join(self.allowed)}")
 
     def _do(self, word: str, *names: str) -> None:
         match word:
@@ -130,10 +147,10 @@ class Talk:
                 say(f"not sent: {', '.join(self.files)}" if self.files else "no files: /attach FILE adds one")
                 self.files = ()
             case "/approve" if names:
-                self.allowed += names
-                say(f"allowed for this chat: {', '.join(self.allowed)}")
+                _references(name for name in names if "*" not in name)
+                self._allow(names)
             case "/approve":
-                raise UsageError("/approve needs the name of a tool", fix="/approve NAME")
+                say(", ".join(self.allowed) or "each call that changes something asks: /approve NAME allows a tool")
             case "/model":
                 self.conversation = replace(self.conversation, model=names[0] if names else self.conversation.model)
                 say(self.conversation.model or "your default: strands models default")
@@ -175,34 +192,9 @@ def _tool_names() -> Sequence[str]:
 
 
 def _session() -> PromptSession[Any]:
-    """Return the line editor: with a history of its own, and completion of the words and of tools.
+    """Return the line editor; a new one for each line, since a run gives the process another stdout."""
+    from strands_cli_ask.line_editor import WordsAndNames, line_editor
 
-    A new one for each line, since a run gives the process another stdout.
-    """
-    import os
-
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import NestedCompleter, PathCompleter
-    from prompt_toolkit.history import FileHistory
-    from prompt_toolkit.key_binding import KeyBindings
-    from prompt_toolkit.output import create_output
-
-    tools = dict.fromkeys(_tool_names(), None)
-    words: dict[str, Any] = {
-        **dict.fromkeys(WORDS),
-        "/tools": tools,
-        "/approve": tools,
-        "/attach": PathCompleter(expanduser=True),
-    }
-    keys = KeyBindings()
-    keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
-    history = user_data_dir(os.environ) / "chat_history"
-    history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    history.touch(mode=0o600, exist_ok=True)
-    return PromptSession(
-        history=FileHistory(str(history)),
-        completer=NestedCompleter.from_nested_dict(words),
-        complete_while_typing=False,
-        key_bindings=keys,
-        output=create_output(stdout=sys.stdout),
-    )
+    tools = _tool_names()
+    completer = WordsAndNames(WORDS, tools, takes_tools=("/tools", "/approve"), takes_files=("/attach", "/save"))
+    return line_editor(completer, user_data_dir(os.environ) / "chat_history", sys.stdout)

@@ -131,7 +131,7 @@ def attached(file: str) -> str:
     """
     path = Path(file).expanduser()
     if not path.is_file():
-        fix = "download it first: -a FILE" if "://" in file else "check the path: -a FILE"
+        fix = "download it first" if "://" in file else "check the path"
         raise UsageError(f"there is no file {file}", fix=fix)
     return str(path.absolute())
 

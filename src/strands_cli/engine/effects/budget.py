@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from strands_cli.engine.journal.journal_rows import REUSED as REUSED
 from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, RowKind
 from strands_cli.errors import BudgetExceeded, UsageError, suggest
 from strands_cli.events import Usage
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from strands_cli.workflow.sections import Budgets
 
 Result = TypeVar("Result")
-
-# The mark in the detail of a row that another run has paid for.
-REUSED = "reused"
 
 
 @dataclass(slots=True)

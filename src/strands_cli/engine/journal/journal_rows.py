@@ -82,6 +82,8 @@ def newest_ids(ids: Iterable[str]) -> Sequence[str]:
 RowKind = Literal["step", "model", "tool", "human", "notes", "attachment", "artifacts", "row"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 
+# The mark in the detail of a row that another run has paid for.
+REUSED = "reused"
 # In a row's detail: how many finished calls it has replaced. They were made, and so they count.
 _REPLACED = "replaced"
 # The part of a key that names a tool call of a step.
@@ -117,6 +119,11 @@ class Row:
     def paid_calls(self) -> int:
         """The number of its answered calls: those that it has replaced, and its own."""
         return int(self.detail.get(_REPLACED, 0)) + (self.status == "done")
+
+    @property
+    def is_reused(self) -> bool:
+        """Whether another run has made and paid for it, which this one goes on from."""
+        return bool(self.detail.get(REUSED))
 
     def as_replaced(self, more: int = 0) -> dict[str, int]:
         """Return, for the detail of the next attempt, how many answered calls it replaces."""

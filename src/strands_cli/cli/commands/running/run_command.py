@@ -280,17 +280,21 @@ def run_in_terminal(
     chosen: Chosen,
     flags: RunFlags,
     more: Callable[[Plan, RunResult], Mapping[str, Any]] | None = None,
+    *,
+    goes_on: bool = False,
 ) -> int:
     """Plan a run, run it as `strands run` does, print its result, and return the exit code.
 
     Args:
         plan: Makes the plan from the options that were typed; that of `plan_turn` may begin with another run's steps.
         more: Returns further fields of the JSON of a run that completed.
+        goes_on: Whether the process lives on after Ctrl-C, which ends this run alone.
 
     Raises:
         StrandsCliError: The run did not complete.
     """
     from strands_cli import app
+    from strands_cli.cli.foreign_output import go_on_after_stop
     from strands_cli.engine.run_facts import Rerun
 
     document: dict[str, Any] = {"run": None, "status": "failed"}
@@ -305,7 +309,11 @@ def run_in_terminal(
                 return app.rerun(made, human, emit, run_id)
             return app.run(planned, request, human, emit, run_id=run_id)
 
-        ended = run_on_terminal(planned, request, document, flags, go)
+        try:
+            ended = run_on_terminal(planned, request, document, flags, go)
+        finally:
+            if goes_on:
+                go_on_after_stop()
         print_outcome(planned, ended, flags, {} if more is None else more(planned, ended.result))
     return ExitCode.OK
 
