@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 PICTURES = CLONE / "docs" / "pictures"
-WIDTH, HEIGHT = 900, 640
+WIDTH, HEIGHT, REPORT_HEIGHT = 1180, 720, 1180
 WAITS = 19
 
 
@@ -36,14 +36,21 @@ def test_pictures_of_a_report_are_taken_in_both_colours(folder: Folder, chromium
     path = folder.root / "run.html"
     assert folder.strands("runs", "report", "last", "-o", path).code == 0
     for name, dark in {"report-light": False, "report-dark": True}.items():
-        with chromium.window(WIDTH, dark=dark, height=1650) as window:
+        with chromium.window(WIDTH, dark=dark, height=REPORT_HEIGHT) as window:
             window.open(path).page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def test_pictures_of_the_local_page_are_taken(folder: Folder, chromium: Chromium) -> None:
+    for what in ("wax", "pollen", "propolis"):
+        words = ["run", "flow.yaml", "--var", f"what={what}", "--out", what]
+        assert folder.strands(*words).code == WAITS
+        assert folder.strands("approve", "last", "steps.1", "--answer", "yes").code == 0
+    assert folder.strands("run", "flow.yaml", "--var", "what=honey in spring", "--out", "spring").code == WAITS
     with served(folder, chromium) as local, local.window(WIDTH) as window:
         page = window.page
         page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+        page.get_by_text("Live", exact=True).wait_for()
+        page.screenshot(path=PICTURES / "ui-runs.png")
         page.locator(row_link(run_id(folder))).click()
         page.get_by_text("Live", exact=True).wait_for()
         page.screenshot(path=PICTURES / "ui-run.png")

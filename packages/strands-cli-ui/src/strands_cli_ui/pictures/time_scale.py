@@ -13,8 +13,8 @@ _LONGEST_STRETCH = 0.15
 # A shorter stretch is drawn as long as it was, in seconds.
 _SHORTEST_GAP_S = 1.0
 # How close two marks of the axis are at least, and how many there are about, in shares of the width.
-_MARKS_APART = 0.09
-_MARKS = 5
+_MARKS_APART = 0.18
+_MARKS = 4
 
 
 @dataclass(frozen=True, slots=True)
