@@ -17,6 +17,15 @@ from strands_cli_ui.ui_options import UiOptions
 from tests.cli.strands import Folder
 from tests.wordings import Wording
 
+CALL = {
+    "version": 2,
+    "name": "call",
+    "pattern": {
+        "type": "chain",
+        "config": {"steps": [{"tool": "native:file_write", "input": {"path": "a.txt", "content": "x"}}]},
+    },
+}
+
 
 def _run_of(folder: Folder) -> str:
     document = folder.strands("runs", "list", "--json").document
@@ -147,3 +156,20 @@ def test_two_runs_are_compared(browser: Browser, folder: Folder) -> None:
     assert page.status == 200
     assert page.shown.index(runs[-1]) < page.shown.index(runs[0])
     assert browser.get(f"/compare?run={runs[0]}").status == 409
+
+
+def test_the_arguments_of_a_call_are_changed_on_the_page_and_a_misfit_is_shown(
+    browser: Browser, folder: Folder
+) -> None:
+    folder.write("call.yaml", CALL)
+    assert folder.strands("run", "call.yaml", "--detach").code == 19
+    run = _run_of(folder)
+    page = browser.get(f"/runs/{run}")
+    assert "a.txt" in re.findall(r'name="arguments".*?</textarea>', page.text, re.DOTALL)[0]
+    fields = {"csrf": page.csrf, "key": "steps.0/tool.0.file_write/approval", "do": "edit"}
+    refused = browser.post(f"/runs/{run}/answer", {**fields, "arguments": '{"path": "b.txt"}'})
+    assert (refused.status, "content" in refused.shown) == (409, True)
+    changed = {**fields, "arguments": '{"path": "b.txt",\r\n"content": "x"}'}
+    assert browser.post(f"/runs/{run}/answer", changed).status == 303
+    shown = folder.strands("runs", "show", run, "steps.0/tool.0.file_write/approval", "--json").document
+    assert shown["question"]["arguments"] == {"path": "b.txt", "content": "x"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -46,12 +47,15 @@ def _question(run: StoredRun, question: Mapping[str, Any], request: Any, next_st
         for inner, then in _ways(question, next_step)
     )
     limit = question.get("timeout_s")
+    facts = "".join(f'<p class="soft">{escape(text)}</p>' for text in _facts(question))
+    ends = {"reject": "Without an answer it is rejected", "fail": "Without an answer it fails"}
     default = f"Without an answer it takes {question['default']!r}" if question.get("default") is not None else ""
+    default = ends.get(question.get("on_expiry") or "", default)
     due = f'<p class="soft">{escape(default)} after {duration(float(limit))}.</p>' if default and limit else ""
     return (
         f'<div class="card ask" id="{name}"><h2>It waits for you '
         f'<code class="kind">{isolated(key)}</code></h2><p class="prompt" dir="auto">'
-        f"{escape(question.get('prompt') or '')}</p>{about}{ways}{due}</div>"
+        f"{escape(question.get('prompt') or '')}</p>{facts}{about}{ways}{due}</div>"
     )
 
 
@@ -74,8 +78,30 @@ def _ways(question: Mapping[str, Any], next_step: str) -> list[tuple[str, str]]:
     if question.get("kind") == "approval":
         called = "The call is made with these arguments, and the run goes on."
         refused = "The call is not made; the agent reads the reason and goes on."
-        return [(choice("do", "approve", "Approve", is_main=True), called), (refuse, refused)]
+        approve = (choice("do", "approve", "Approve", is_main=True), called)
+        return [approve, *_changes(question), (refuse, refused)]
     return [(_answers(question), goes_on), (refuse, "The run ends as failed, with this reason.")]
+
+
+def _changes(question: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the form with the arguments of a call that a person may change; the command checks them."""
+    call = question.get("call")
+    if not isinstance(call, Mapping):
+        return []
+    shown = call.get("arguments") if question.get("tried") is None else question["tried"]
+    text = escape(json.dumps(shown, ensure_ascii=False, indent=2, default=str))
+    field = f'<label>Arguments <textarea name="arguments" rows="6">{text}</textarea></label>'
+    inner = f"{field}{choice('do', 'edit', 'Approve with these arguments')}"
+    then = "The changed call is checked like any other; where it is refused, you are asked again."
+    return [(f"<details><summary>Change the arguments</summary>{inner}</details>", then)]
+
+
+def _facts(question: Mapping[str, Any]) -> list[str]:
+    """Return why the last change was refused, who should answer, and how many people have."""
+    delegated, approvers = question.get("delegated") or (), question.get("approvers") or 1
+    people = f"{len(question.get('answers') or ())} of {approvers} people have answered." if approvers > 1 else ""
+    person = f"It is for {delegated[-1]['to']} to answer." if delegated else ""
+    return [text for text in (str(question.get("problem") or ""), person, people) if text]
 
 
 def _answers(question: Mapping[str, Any]) -> str:
