@@ -30,6 +30,7 @@ COMMANDS = [
     "strands-cli-lsp",
     "strands-cli-migrate",
     "strands-cli-notify",
+    "strands-cli-trigger",
     "strands-cli-ui",
 ]
 # What brings a provider of models: hook plugins, which change what commands say where they are installed.

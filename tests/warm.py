@@ -47,6 +47,7 @@ _DISTRIBUTIONS = (
     "strands_cli_lsp",
     "strands_cli_migrate",
     "strands_cli_notify",
+    "strands_cli_trigger",
     "strands_cli_ui",
 )
 # The program itself.

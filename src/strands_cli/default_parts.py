@@ -97,6 +97,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         "doctor": "strands-cli-doctor",
         "lsp": "strands-cli-lsp",
         "notify": "strands-cli-notify",
+        "trigger": "strands-cli-trigger",
         # `install` and `upgrade` take the place of plain ones of the core.
         **dict.fromkeys(
             ("plugin.index", "plugin.install", "plugin.publisher", "plugin.search", "plugin.upgrade"),

@@ -80,6 +80,7 @@ def test_no_distribution_is_missing() -> None:
         "strands-cli-lsp",
         "strands-cli-migrate",
         "strands-cli-notify",
+        "strands-cli-trigger",
         "strands-cli-postgres",
         "strands-cli-ui",
         "strands-cli-workers",
