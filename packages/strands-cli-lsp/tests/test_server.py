@@ -110,3 +110,64 @@ def test_a_check_that_hangs_is_ended_and_the_next_one_works(folder: Folder) -> N
     editor.change(path, FLOW, 2)
     assert "unknown-name" in [finding["code"] for finding in editor.findings(path, 2)]
     assert editor.end() == 0
+
+
+def place(text: str, path: Path) -> dict[str, Any]:
+    """Return where `|` is in a text, as the parameters of a question; the pictures before it are two units each."""
+    before = text.partition("|")[0]
+    column = len(before.rpartition("\n")[2].encode("utf-16-le")) // 2
+    return {"textDocument": {"uri": path.as_uri()}, "position": {"line": before.count("\n"), "character": column}}
+
+
+SOUND = FLOW.replace("respnse", "response")
+
+
+# A part of the text, what is typed in its place up to the cursor, and what it becomes with the offered word.
+OFFERED = [
+    ("recording: none.yaml}", "recording: none.yaml, mod|", "recording: none.yaml, model_id: "),
+    ('- {agent: writer, input: "🙂 {{ topic }}"}', "- agent: writer\n        inp|", "- agent: writer\n        input: "),
+    ("{agent: writer", "{agent: wri|", "{agent: writer"),
+    ("You write.}", "You write., tools: [calc|", "You write., tools: [native:calculator"),
+    ("You write.}", "You write., memory: |", "You write., memory: run"),
+    ("type: chain", "type: |", "type: graph"),
+    ("{{ topic }}", "{{ to| }}", "{{ topic }}"),
+    ('{{ topic }}"}', "{{ to|", "{{ topic"),
+    ("{{ steps[0].response }}", "{{ steps[0].re| }}", "{{ steps[0].response }}"),
+]
+
+
+def test_what_may_be_written_at_a_place_is_offered(folder: Folder, editor: Editor) -> None:
+    for number, (old, typed, whole) in enumerate(OFFERED):
+        path, marked = folder.work / f"{number}.yaml", SOUND.replace(old, typed, 1)
+        text = marked.replace("|", "")
+        editor.open(path, text)
+        items = editor.ask("textDocument/completion", place(marked, path))
+        assert SOUND.replace(old, whole, 1) in [applied(text, [item["textEdit"]]) for item in items], typed
+        editor.tell("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
+
+
+def test_a_key_a_tool_and_its_rule_are_explained(folder: Folder, editor: Editor) -> None:
+    path = folder.work / "flow.yaml"
+    marked = SOUND.replace("{prompt: You write.}", "{prompt: You write., mem|ory: run, tools: [native:calculator]}")
+    editor.open(path, marked.replace("|", ""))
+    shown = editor.ask("textDocument/hover", place(marked, path))["contents"]["value"]
+    assert shown.startswith("**memory**: ")
+    tool = marked.replace("|", "").replace("native:calc", "native:calc|")
+    shown = editor.ask("textDocument/hover", place(tool, path))["contents"]["value"]
+    assert "strands-tool-calculator" in shown
+    assert "calculator: allow" in shown
+
+
+def test_names_lead_to_where_they_are_defined(folder: Folder, editor: Editor) -> None:
+    path, agent = folder.work / "flow.yaml", folder.write("agent.yaml", "prompt: You write.\n")
+    text = SOUND.replace("{prompt: You write.}", "{$ref: agent.yaml}")
+    editor.open(path, text)
+    for old, new, line in [
+        ("agent: writer", "agent: wri|ter", 5),
+        ("{{ topic", "{{ to|pic", 3),
+        ("steps[0]", "steps[|0]", 10),
+        ("agent.yaml", "ag|ent.yaml", 0),
+    ]:
+        found = editor.ask("textDocument/definition", place(text.replace(old, new, 1), path))
+        assert (found["range"]["start"]["line"], found["uri"]) == (line, (path if line else agent).as_uri())
+    assert editor.ask("textDocument/definition", place(text.replace("name: letters", "name: let|ters"), path)) is None

@@ -16,6 +16,7 @@ from strands_cli.planning.planned_tool import request_of
 from strands_cli.planning.policy_explanation import explain_policy
 from strands_cli.planning.resolve.single_tool import find_single_tool, installed_tool
 from strands_cli.policy.decision import Policy
+from strands_cli.workflow.format_schema import agent_schema, offer_tools, workflow_schema
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
@@ -73,6 +74,12 @@ class InstalledTools:
                 if decision.effect == "deny":
                     denied[record.entry] = str(decision.rule)
         return denied
+
+    def workflow_schema(self, *, of_agent: bool = False) -> dict[str, Any]:
+        """Return the JSON Schema of workflows, or of files with one agent, with these tools filled in."""
+        catalog = self._machine.catalog
+        tools = {ref: catalog.resolve(ref).config_schema for ref in catalog.allowed_refs}
+        return offer_tools(agent_schema() if of_agent else workflow_schema(), tools)
 
     def find(self, ref_name: str) -> ToolRecord:
         """Return a tool, or a holder of several, by the name in its reference.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -31,6 +31,8 @@ from strands_cli.planning.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.run_views.fetched_artifacts import StoredArtifact, artifacts_of
 from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
+from strands_cli.workflow.model import template_sites
+from strands_cli.workflow.pattern_model import problem_of
 from strands_cli.yaml_files.document_reader import FileSnapshot
 
 if TYPE_CHECKING:
@@ -126,6 +128,23 @@ class Workflow:
     def validate(self) -> tuple[Finding, ...]:
         """Return every finding about the workflow itself, as `strands validate` prints them."""
         return self._loaded.findings
+
+    def template_names(self, pointer: str, path: Sequence[str | int] = ()) -> tuple[str, ...]:
+        """Return the names that a template may use, in a workflow with mistakes too; none where there is no template.
+
+        Args:
+            pointer: The JSON pointer of its text.
+            path: What is before the dot: the names are those behind it.
+        """
+        spec = self._loaded.readable
+        sites = () if spec is None else template_sites(spec)
+        site = next((site for site in sites if site.pointer == pointer), None)
+        if spec is None or site is None:
+            return ()
+        if not path:
+            return tuple(sorted({*site.scope, *spec.inputs.declared(), *spec.inputs.values}))
+        problem = problem_of((*path, ""), site.scope)
+        return () if problem is None else problem.known_names
 
     def plan(self, inputs: Mapping[str, Any] | None = None, **choices: Unpack[RunChoices]) -> Plan:
         """Return the plan of a run; `plan.findings` lists everything that prevents it. Calls no model and no tool.

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable
 from typing import Any
 
 from strands_cli.api import FileChecks, Finding
 from strands_cli_lsp.fixed_text import CheckedText, Correction, check_text, corrected
+from strands_cli_lsp.names import complete, definition, hover, kind_of
 from strands_cli_lsp.text_edits import EditableText
 
-_WORKFLOW = re.compile(r"^[\"']?(pattern|agents)[\"']?\s*:|^\s*\{\s*\"", re.MULTILINE)
-_AGENT = re.compile(r"^(prompt|\$ref)\s*:", re.MULTILINE)
 _MOST_QUICK = 3
-
-
-def kind_of(text: str) -> str | None:
-    """Return whether a text is meant as a workflow or an agent; None for other YAML."""
-    return "workflow" if _WORKFLOW.search(text) else "agent" if _AGENT.search(text) else None
 
 
 def check(path: str, text: str, buffers: dict[str, str]) -> list[dict[str, Any]]:
@@ -80,4 +73,4 @@ def place_of(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset), offset - text.rfind("\n", 0, offset) - 1
 
 
-FUNCTIONS: tuple[Callable[..., Any], ...] = (check, fix_all)
+FUNCTIONS: tuple[Callable[..., Any], ...] = (check, fix_all, complete, hover, definition)

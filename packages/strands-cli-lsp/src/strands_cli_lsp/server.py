@@ -10,12 +10,19 @@ from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
 from strands_cli_lsp import __version__
 
 DEBOUNCE_S = 0.15
 _LINE_LIMIT = 64 * 1024 * 1024
+_KINDS = {
+    "key": types.CompletionItemKind.Property,
+    "tool": types.CompletionItemKind.Function,
+    "agent": types.CompletionItemKind.Class,
+    "name": types.CompletionItemKind.Variable,
+    "filter": types.CompletionItemKind.Function,
+}
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
 
 
@@ -142,6 +149,36 @@ class WorkflowServer(LanguageServer):
         begin, end = types.Position(*place[:2]), types.Position(*place[2:4])
         return document.position_codec.range_to_client_units(document.lines, types.Range(begin, end))
 
+    async def ask_at(self, name: str, uri: str, position: types.Position) -> tuple[Any, Any]:
+        """Return a place of the editor in characters, and the answer about it."""
+        document = self.workspace.get_text_document(uri)
+        place = document.position_codec.position_from_client_units(document.lines, position)
+        return place, await self.ask(name, uri, line=place.line, column=place.character)
+
+    async def complete(self, uri: str, position: types.Position) -> list[types.CompletionItem]:
+        """Return what may be written at a place."""
+        place, items = await self.ask_at("complete", uri, position)
+        return [
+            types.CompletionItem(
+                item["label"],
+                kind=_KINDS.get(item["kind"], types.CompletionItemKind.Value),
+                detail=item["kind"],
+                documentation=item["about"] or None,
+                text_edit=types.TextEdit(
+                    self.range_in(uri, [place.line, item["begin"], place.line, place.character]), item["insert"]
+                ),
+            )
+            for item in items or ()
+        ]
+
+    async def define(self, uri: str, position: types.Position) -> types.Location | None:
+        """Return where the name at a place is defined."""
+        _, found = await self.ask_at("definition", uri, position)
+        if found is None:
+            return None
+        target = from_fs_path(found[0]) or uri
+        return types.Location(target, self.range_in(target, [*found[1:], *found[1:]]))
+
     async def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """Return the corrections of the findings in a range, and the one of all."""
         uri = params.text_document.uri
@@ -202,6 +239,19 @@ def make_server(limit: float) -> WorkflowServer:
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds))
     async def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
         return await server.actions(params)
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", ".", ":", "|"]))
+    async def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        return await server.complete(params.text_document.uri, params.position)
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        _, text = await server.ask_at("hover", params.text_document.uri, params.position)
+        return None if text is None else types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text))
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def define(params: types.DefinitionParams) -> types.Location | None:
+        return await server.define(params.text_document.uri, params.position)
 
     @server.feature(types.SHUTDOWN)
     def shut_down(_params: None) -> None:
