@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +19,7 @@ from strands_cli.events import Event, RunWarning
 from strands_cli.tools.calls.loops import AGENT_LOOP
 from tests.agents.kit import SCHEMA, Site
 from tests.agents.resumable import RECORD, going, lines_of, rows, workflow
+from tests.agents.test_window import CHILD, CLONE
 from tests.fakes.model_server import ModelServer, Turn
 
 ONE = "{agent: one, input: go}"
@@ -172,3 +178,41 @@ def test_a_resumed_run_counts_the_calls_of_the_one_before_it(site: Site) -> None
             going(site, text)
         assert server.remaining == 0
     assert [key for key, row in rows().items() if "loop" in row.detail] == ["steps.0/tool.2.echo"]
+
+
+FATAL = (
+    "import os, signal\n"
+    f"TOOL_SPEC = {{'name': 'fatal', 'description': 'F.', 'inputSchema': {{'json': {SCHEMA!r}}},"
+    " 'annotations': {'readOnlyHint': True}}\n"
+    "MADE = []\n"
+    "def fatal(tool, **kwargs):\n"
+    "    MADE.append(1)\n"
+    "    if len(MADE) == int(os.environ.get('DIE_AT', 99)):\n"
+    "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    "    return {'status': 'success', 'content': [{'text': 'said'}]}\n"
+)
+
+
+@pytest.mark.kills
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.parametrize("dies_at", [2, 3, 4])
+def test_a_run_that_was_killed_in_a_call_goes_on_with_the_same_hint_and_the_same_tools(
+    site: Site, dies_at: int
+) -> None:
+    site.install(FATAL, {"annotations": {"readOnlyHint": True}}, name="fatal")
+    turns = [Turn(calls=[("find_tool", {"names": ["fatal"]})]), *[turn("a", tool="fatal")] * 4, Turn("done")]
+    with ModelServer(turns) as server:
+        text = workflow(server.url, ONE, agents=agents(", tools_shown: deferred", "native:fatal"))
+        Path("flow.text").write_text(text)
+        command = [sys.executable, "-c", CHILD, str(site.directory)]
+        environment = {**os.environ, "DIE_AT": str(dies_at), "PYTHONPATH": str(CLONE)}
+        child = subprocess.run(command, env=environment, check=False, capture_output=True, timeout=300)
+        assert child.returncode == -signal.SIGKILL, child.stderr.decode()
+        assert going(site, text).response == "done"
+        sent = server.model_requests
+    assert len(sent) == len(turns), "no request was made twice"
+    RECORD.rename("killed")
+    with ModelServer(turns, port=int(server.host.rpartition(":")[2])) as server:
+        assert going(site, text).response == "done"
+        assert server.model_requests == sent
+    assert hints(sent) == [3]
