@@ -175,6 +175,7 @@ def test_an_edit_is_for_this_call_alone_and_survives_its_process(folder: Folder)
     assert late.code == 2
 
 
+@pytest.mark.kills
 def test_a_call_that_is_changed_to_change_something_is_not_made_twice(folder: Folder) -> None:
     """The proposed call only reads, so it would be made again after a process that was killed in it."""
     kill = "import os, signal\nopen('calls.txt', 'a').write('x')\nos.kill(os.getpid(), signal.SIGKILL)"
@@ -199,6 +200,7 @@ def test_a_call_that_is_changed_to_change_something_is_not_made_twice(folder: Fo
     assert whole(folder, "steps.0/tool.0.act")["called_with"] == {"text": "change"}
 
 
+@pytest.mark.kills
 def test_an_edit_is_used_after_its_process_was_killed_before_it_went_on(folder: Folder) -> None:
     source = (
         "import os, pathlib, signal\nfrom strands import tool\nif os.path.exists('armed'):\n"
@@ -230,6 +232,7 @@ def test_the_hidden_part_of_an_argument_stays_unless_it_is_written_whole(folder:
     assert (folder.work / "b.txt").read_text() == "key: sesame-open-9931\n"
 
 
+@pytest.mark.terminals
 def test_the_arguments_are_changed_at_the_prompt_of_a_run(folder: Folder) -> None:
     folder.workflow([STEP], {"steps.0": [{"calls": [{"file_write": PROPOSED}]}, {"text": "done"}]}, agents=AGENT)
     script = editor(
@@ -250,6 +253,7 @@ def test_the_arguments_are_changed_at_the_prompt_of_a_run(folder: Folder) -> Non
     assert whole(folder)["called_with"]["mode"] == "create"
 
 
+@pytest.mark.terminals
 def test_ctrl_c_in_an_editor_is_the_editors(folder: Folder) -> None:
     waiting(folder)
     script = editor(folder, "trap 'exit 1' INT; echo ready; read line")

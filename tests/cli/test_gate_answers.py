@@ -37,6 +37,7 @@ def test_an_answer_is_read_by_its_schema_and_has_a_value(folder: Folder) -> None
     assert (ran.code, ran.out) == (0, "yes|True|\n"), ran.err
 
 
+@pytest.mark.terminals
 def test_the_terminal_asks_again_until_the_answer_fits(folder: Folder) -> None:
     folder.workflow([{**ASK, "answer": {"type": "boolean"}}, {**ASK, "answer": {"type": "integer"}}])
     with folder.terminal("run", "flow.yaml") as terminal:
@@ -102,6 +103,7 @@ def test_one_of_two_people_can_reject(folder: Folder) -> None:
     assert folder.strands("reject", "last", "--as", "Bob", "--reason", "no").code == 10
 
 
+@pytest.mark.terminals
 def test_the_person_at_the_terminal_is_one_of_two(folder: Folder) -> None:
     folder.workflow([{**ASK, "approvers": 2}])
     with folder.terminal("run", "flow.yaml") as terminal:

@@ -64,7 +64,7 @@ def test_no_option_allows_it_and_the_warning_offers_none(asking: Folder, words: 
     assert calls(asking) == ""
 
 
-@pytest.mark.parametrize("words", [[], ["--answer", "yes"]])
+@pytest.mark.parametrize("words", [[], ["--answer", "yes"], ["--arguments", '{"text": "b"}']])
 def test_a_script_cannot_approve_it(asking: Folder, words: list[str]) -> None:
     run = waiting_run(asking)
     ran = strands(asking, "approve", run, *words)
