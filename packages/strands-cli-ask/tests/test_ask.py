@@ -225,3 +225,21 @@ def test_a_saved_question_has_its_files_beside_it(folder: Folder, server: ModelS
     assert "- a.png\n" in (folder.work / "flow.yaml").read_text()
     assert folder.strands("run", "flow.yaml", "-q").code == 0
     assert pictures(server) == [PNG]
+
+
+@pytest.mark.parametrize("name", ["greet", "native:greet", "strands-tool-greet/greet", "native:strands-tool-greet/greet"])
+def test_the_tool_of_a_stranger_is_named_as_people_write_it(name: str, folder: Folder, server: ModelServer) -> None:
+    folder.tool("greet", "return answer('hello bee')", hints={"readOnlyHint": True})
+    server.script = [Turn(calls=[("greet", {"text": "bee"})]), Turn("It greets.")]
+    ran = folder.strands("ask", "greet it", "-T", name, "--yes", "--json")
+    assert (ran.code, ran.document["response"], ran.document["tool_calls"]) == (0, "It greets.", 1), ran.err
+
+
+@pytest.mark.parametrize("name", ["gret", "native:gret", "no_such_tool", "strands-tool-nothing"])
+def test_a_tool_that_is_not_installed_has_a_fix(
+    name: str, folder: Folder, server: ModelServer, wording: Wording
+) -> None:
+    folder.tool("greet", "return answer('hello bee')")
+    ran = folder.strands("ask", "greet it", "-T", name)
+    assert (ran.code, server.model_requests) == (3, [])
+    wording(ran.reported[0])

@@ -182,7 +182,7 @@ def _references(names: Iterable[str]) -> tuple[str, ...]:
     """
     known = _tool_names()
     for name in names:
-        if ":" not in name and name not in known:
+        if ":" not in name and "/" not in name and name not in known:
             raise UsageError(f"there is no tool '{name}'", fix=suggest(name, known, "strands list-tools has all"))
     return tuple(tool_reference(name) for name in names)
 
