@@ -236,6 +236,24 @@ def model_server(folder: Path, chunk_chars: int = 16) -> Iterator[str]:
         server.stdout.close()
 
 
+# The raw SDK's program of one line that asks a question.
+ONE_LINE = (
+    "import os; from strands import Agent; from strands.models.openai import OpenAIModel;"
+    " print(Agent(OpenAIModel(client_args={'base_url': os.environ['OPENAI_BASE_URL'], 'api_key': 'not-a-key'},"
+    " model_id='bench'), callback_handler=None)('Say a word about rivers.'))"
+)
+
+
+@contextmanager
+def ask_against_raw_sdk(folder: Path) -> Iterator[Pair]:
+    """Give `strands ask` and the raw SDK's line the same question."""
+    with model_server(folder) as url:
+        environment = clean_environment(HOME=str(folder), OPENAI_BASE_URL=url, OPENAI_API_KEY="not-a-key")
+        ask = [STRANDS, "ask", "Say a word about rivers.", "-m", "openai/bench"]
+        raw = [sys.executable, "-c", ONE_LINE]
+        yield Pair(Command(ask, folder, environment), Command(raw, folder, environment))
+
+
 @contextmanager
 def run_against_raw_sdk(folder: Path) -> Iterator[Pair]:
     """Yield `strands run` of the chain, and a script on the bare SDK that makes the same three calls."""
@@ -329,6 +347,7 @@ ROWS = [
         mb=48,
     ),
     Row("plan", "strands plan, the same chain", against_sdk("plan", "chain.yaml", prepare=write_chain), ratio=0.55),
+    Row("ask", "strands ask, one question, against the raw SDK's one line", in_pairs(ask_against_raw_sdk), ratio=1.10),
     Row("run", "strands run, three agents, against the raw SDK", in_pairs(run_against_raw_sdk), ratio=1.10),
     Row(
         "engine", "chain of 12, openai client, without imports", printed_by("bench.engine_alone", "client"), ratio=0.50

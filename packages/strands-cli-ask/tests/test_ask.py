@@ -227,7 +227,9 @@ def test_a_saved_question_has_its_files_beside_it(folder: Folder, server: ModelS
     assert pictures(server) == [PNG]
 
 
-@pytest.mark.parametrize("name", ["greet", "native:greet", "strands-tool-greet/greet", "native:strands-tool-greet/greet"])
+@pytest.mark.parametrize(
+    "name", ["greet", "native:greet", "strands-tool-greet/greet", "native:strands-tool-greet/greet"]
+)
 def test_the_tool_of_a_stranger_is_named_as_people_write_it(name: str, folder: Folder, server: ModelServer) -> None:
     folder.tool("greet", "return answer('hello bee')", hints={"readOnlyHint": True})
     server.script = [Turn(calls=[("greet", {"text": "bee"})]), Turn("It greets.")]
