@@ -147,6 +147,7 @@ ACTS = {
     "pattern.config.steps.default",
     "pattern.config.steps.timeout_seconds",
     "pattern.config.steps.validation.pattern",
+    *(f"pattern.config.steps.{name}" for name in ("answer", "approvers", "expires", "on_expiry", "delegate")),
     "pattern.config.steps.tool",
     "pattern.config.steps.on_error",
     "context_policy.compaction.enabled",
