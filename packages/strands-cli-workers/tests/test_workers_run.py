@@ -310,3 +310,20 @@ def test_a_worker_without_yes_asks_a_person_whatever_a_run_was_submitted_with(si
     assert site.strands("approve", runs[0]).code == 0
     assert site.worker(*words, "--drain", "--no-yes").end() == 0
     assert [site.status(run) for run in runs] == ["completed", "waiting"], "what a person answers counts"
+
+
+def test_a_run_whose_limit_over_time_is_spent_waits_again_and_does_not_fail(site: Site) -> None:
+    policy = site.folder.root / "config" / "strands-cli" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("version: 1\nbudgets: [{per: day, workflow: spends, max_model_calls: 1}]\n")
+    run_id = site.submit("money", "--queue", "spends", flow=site.flow("spends"))
+    worker = site.worker("--queue", "spends", XDG_CONFIG_HOME=str(policy.parent.parent))
+
+    returned = worker.wait_for("returned", run_id)
+
+    assert str(policy) in str(returned)
+    assert site.status(run_id) == "interrupted"
+    (queue,) = [queue for queue in site.json("queue", "status")["queues"] if queue["name"] == "spends"]
+    assert (queue["delayed"], queue["running"]) == (1, 0)
+    assert site.model.asked["first money"] == 1
+    assert site.strands("runs", "cancel", run_id).code == 0
