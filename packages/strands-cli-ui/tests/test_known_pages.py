@@ -40,3 +40,24 @@ def test_few_runs_are_kept() -> None:
     assert len(made) == 9
     known.get("run0", 1, lambda: made.append(1))
     assert len(made) == 10
+
+
+def test_of_many_who_ask_while_a_run_changes_all_the_time_one_makes_the_page_of_all_others() -> None:
+    known, made, has_asked, goes_on = KnownPages(), [], threading.Semaphore(0), threading.Event()
+
+    class Name(str):
+        def __hash__(self) -> int:
+            has_asked.release()
+            return super().__hash__()
+
+    def look(name: str) -> int:
+        return known.get(name, object(), lambda: (goes_on.wait() and made.append(1)) or len(made))
+
+    with ThreadPoolExecutor(8) as threads:
+        shown = [threads.submit(look, "run")]
+        for _ in range(7):
+            shown.append(threads.submit(look, Name("run")))
+            has_asked.acquire()
+        goes_on.set()
+        assert {one.result() for one in shown} == {1, 2}
+    assert len(made) == 2

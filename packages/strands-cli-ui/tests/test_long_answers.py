@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+
 import pytest
 from served import Browser
 
+from strands_cli_ui.pages.html_text import anchor_of
 from tests.cli.strands import Folder
 
 pytestmark = pytest.mark.hostile
@@ -21,3 +25,25 @@ def test_a_long_answer_has_its_beginning_in_the_page_and_a_link_to_the_rest(brow
     rest = f"/runs/{ran.document['run']}/response"
     assert f'href="{rest}"' in page.text
     assert "<b>2499</b>" in browser.get(rest).shown
+
+
+def test_each_of_10_000_effects_is_reached_by_links_of_small_pages(browser: Browser, folder: Folder) -> None:
+    folder.workflow([{"agent": "writer", "input": "Go."}], {"steps.0": [{"text": "gone"}]})
+    run = folder.strands("run", "flow.yaml", "--json").document["run"]
+    columns = "kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at"
+    copy = f"INSERT INTO effects (key, {columns}) SELECT ?, {columns} FROM effects WHERE key = 'steps.0'"
+    with contextlib.closing(sqlite3.connect(folder.runs / run / "journal.sqlite")) as journal, journal:
+        journal.executemany(copy, [(f"steps.{number}",) for number in range(1, 9_998)])
+        journal.execute("UPDATE effects SET status = 'failed' WHERE key = 'steps.7000'")
+    first = browser.get(f"/runs/{run}")
+    assert len(first.text.encode()) < FIRST_PAINT
+    assert f'href="/runs/{run}?from=60" rel="next"' in first.text
+    for address, shown in (
+        (f"/runs/{run}?from=9960", "steps.9997"),
+        (f"/runs/{run}?effect=steps.7000", "steps.7000"),
+        (f"/runs/{run}?only=problems", "steps.7000"),
+    ):
+        page = browser.get(address)
+        assert f'<li id="{anchor_of(shown)}"' in page.text
+        assert len(page.text.encode()) < FIRST_PAINT
+    assert 'rel="next"' not in browser.get(f"/runs/{run}?from=9960").text

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import html
+import secrets
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from strands_cli_ui.pages.html_text import escape, isolated, table
+
+# The place of a request where a page is made for many: its forms have a secret that `own_forms` replaces.
+EVERYONE = SimpleNamespace(scope={"session": SimpleNamespace(csrf=secrets.token_urlsafe(32))})
+
+
+def own_forms(body: str, request: Any) -> str:
+    """Return a page that was made for everyone with the forms of one session."""
+    return body.replace(EVERYONE.scope["session"].csrf, request.scope["session"].csrf)
 
 
 def form(request: Any, action: str, inner: str, *, hidden: Mapping[str, str] | None = None) -> str:

@@ -67,9 +67,9 @@ class ChangeHub:
                     poll.cancel()
 
     def note_cost(self, topic: str, seconds: float) -> None:
-        """Take note of the time that the page of a topic takes, made after each change."""
+        """Take note of the CPU time that one page of a topic took."""
         if topic in self._waiting:
-            self._costs[topic] = seconds
+            self._costs[topic] = self._costs.get(topic, 0.0) + seconds
 
     def close(self) -> None:
         """End all streams and polls."""
@@ -86,19 +86,23 @@ class ChangeHub:
         try:
             changes = await loop.run_in_executor(self._thread, self._look, topic)
             while True:
-                begun = time.perf_counter()
-                is_changed = await loop.run_in_executor(self._thread, changes.changed)
-                cost = time.perf_counter() - begun
+                is_changed, cost = await loop.run_in_executor(self._thread, _timed, changes)
                 if is_changed:
                     self._tell(topic)
-                pages = self._costs.get(topic, 0.0) * len(self._waiting.get(topic, ()))
-                await asyncio.sleep(max(SHORTEST_S, SHARE * max(cost, pages)))
+                # All pages made since the last change.
+                await asyncio.sleep(max(SHORTEST_S, SHARE * max(cost, self._costs.pop(topic, 0.0))))
         except StrandsCliError:  # it has been deleted, or is damaged: the page says so when it is loaded again
             self._tell(topic)
 
     def _tell(self, topic: str) -> None:
         for event in self._waiting.get(topic, ()):
             event.set()
+
+
+def _timed(changes: Changes) -> tuple[bool, float]:
+    """Return whether something has changed, and the CPU time of the look: on a busy machine it waits for long."""
+    begun = time.thread_time()
+    return changes.changed(), time.thread_time() - begun
 
 
 class RunsChanges:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from strands_cli.api import OpenedRun, RunRecordError, WholeEffect
-from strands_cli_ui.frame.ui_forms import form
+from strands_cli_ui.frame.ui_forms import EVERYONE, form, own_forms
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
 from strands_cli_ui.pages.effect_parts import effect_html
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 ROWS = 60
 # The most characters of a text beside the waterfall, and the most turns and calls of a step there.
 TEXT, BELOW = 6000, 16
+# How long a page of one state is shown, whose ages pass, in seconds.
+STALE_S = 30
 # In these a process works on the run, or may begin to, so that the page follows it.
 _FOLLOWED = ("running", "waiting", "interrupted", "needs-decision")
 
@@ -74,18 +76,13 @@ class _View:
 
 
 def show_run(ui: Ui, request: Any) -> Response:
-    """Return the page of a run."""
-    begun = time.perf_counter()
+    """Return the page of a run, made once for all who see the same part of it in the same state."""
+    begun = time.thread_time()
     asked = request.query_params
+    first = asked.get("from", "")
     with ui.opened() as runs:
         run_id = runs.find(request.path_params["run"])
-
-        def read() -> RunPage:
-            with runs.open(run_id) as opened:
-                return run_page_of(opened, most_whole=0)
-
-        page: RunPage = ui.known_pages.get(run_id, runs.state(run_id), read)
-        first = asked.get("from", "")
+        state = runs.state(run_id)
         view = _View(
             run_id,
             asked.get("tab", ""),
@@ -93,19 +90,33 @@ def show_run(ui: Ui, request: Any) -> Response:
             int(first) if first.isdecimal() and len(first) < 9 else None,
             asked.get("only", ""),
         )
-        others: dict[str, Callable[[], str]] = {**later_parts(page, view.effect_address), "Raw": partial(_raw, page)}
-        make = others.get(view.tab.capitalize())
-        if make is not None:
-            chosen = f'<div class="card">{make()}</div>'
-        else:
+
+        def read() -> RunPage:
             with runs.open(run_id) as opened:
-                chosen = _steps(page, view, opened)
+                return run_page_of(opened, most_whole=0)
+
+        def make() -> tuple[str, str]:
+            page: RunPage = ui.known_pages.get(run_id, state, read)
+            with runs.open(run_id) as opened:
+                body = _body(ui, page, view, opened)
+            return f"{page.plain(page.summary.run.workflow)}: {page.summary.run.status} ({run_id})", body
+
+        title, body = ui.known_bodies.get(str(view), (state, int(time.time() / STALE_S)), make)
+    ui.hub.note_cost(run_id, time.thread_time() - begun)
+    return page_response(title, own_forms(body, request), under="Runs")
+
+
+def _body(ui: Ui, page: RunPage, view: _View, opened: OpenedRun) -> str:
+    """Return the content of the page, whose forms are those of every session."""
+    others: dict[str, Callable[[], str]] = {**later_parts(page, view.effect_address), "Raw": partial(_raw, page)}
+    make = others.get(view.tab.capitalize())
+    chosen = f'<div class="card">{make()}</div>' if make is not None else _steps(page, view, opened)
     run = page.summary.run
     parts = [
-        title_html(page, _actions(page, request)),
+        title_html(page, _actions(page, EVERYONE)),
         top_html(
-            question_forms(ui, run, page.questions, request, _next_steps(page))
-            + stopped(page, view.effect_address, _resume(page, request))
+            question_forms(ui, run, page.questions, EVERYONE, _next_steps(page))
+            + stopped(page, view.effect_address, _resume(page, EVERYONE))
             + section("Answer", answer(page, f"/runs/{quote(run.id)}/response")),
             numbers(page, ago(run.started_at), short_id(run.id)),
             warnings(page, view.effect_address),
@@ -114,9 +125,7 @@ def show_run(ui: Ui, request: Any) -> Response:
         f'<div class="tab">{chosen}</div>',
     ]
     events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
-    body = f'<div id="live"{events}>{"".join(parts)}</div>'
-    ui.hub.note_cost(run.id, time.perf_counter() - begun)
-    return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body, under="Runs")
+    return f'<div id="live"{events}>{"".join(parts)}</div>'
 
 
 def _raw(page: RunPage) -> str:
