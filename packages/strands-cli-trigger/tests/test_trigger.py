@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from typing import Any
 
@@ -54,8 +55,37 @@ def test_a_second_call_returns_the_run_of_the_first(folder: Folder) -> None:
 def test_the_exit_code_of_a_failed_run_is_the_same_again(folder: Folder) -> None:
     triggers(folder)
     with ModelServer([Turn(status=400)], repeat=True) as server:
-        codes = [folder.strands("trigger", "nightly", "--occurrence", AT, **keys(server)).code for _ in range(2)]
-        assert (codes, len(server.requests)) == ([10, 10], 1)
+        ended = [folder.strands("trigger", "nightly", "--occurrence", AT, **keys(server)) for _ in range(2)]
+        assert ([ran.code for ran in ended], len(server.requests)) == ([10, 10], 1)
+        assert f"strands resume {RUN}" in ended[1].err
+
+
+def test_a_question_waits_and_the_next_start_tells_how_to_answer_it(folder: Folder) -> None:
+    triggers(folder, [*TWO_STEPS[:1], {"type": "hitl", "prompt": "Go on?"}])
+    with ModelServer() as server:
+        ended = [folder.strands("trigger", "nightly", "--occurrence", AT, **keys(server)) for _ in range(2)]
+        assert [ran.code for ran in ended] == [19, 19]
+        assert f"strands approve {RUN}" in ended[1].err
+        assert folder.strands("approve", RUN, "--answer", "yes", **keys(server)).code == 0
+        again = folder.strands("trigger", "nightly", "--occurrence", AT, "--json", **keys(server))
+        assert (again.code, again.document["status"], len(server.requests)) == (0, "completed", 1)
+
+
+def test_a_start_that_is_stopped_is_continued_by_the_next(folder: Folder) -> None:
+    triggers(folder)
+    began, is_stopped = threading.Event(), threading.Event()
+
+    def script(request: dict[str, Any]) -> Turn:
+        began.set()
+        return Turn("done") if is_stopped.is_set() else Turn("late", delay_s=3600)
+
+    with ModelServer(script) as server:
+        stopped = folder.start("trigger", "nightly", "--occurrence", AT, **keys(server))
+        assert began.wait(300)
+        is_stopped.set()
+        stopped.send(signal.SIGINT)
+        assert stopped.end().code == 130
+        assert folder.strands("trigger", "nightly", "--occurrence", AT, **keys(server)).out == "done\n"
 
 
 def test_eight_starts_at_once_are_one_run(folder: Folder) -> None:

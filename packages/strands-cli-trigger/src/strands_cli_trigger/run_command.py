@@ -114,8 +114,10 @@ def _error_of(end: RunEnd, run_id: str) -> StrandsCliError:
     """Return why a run did not complete, with its exit code and the commands that continue it."""
     error = end.error or {}
     ways = [way for question in end.questions for way in question.get("commands", ())]
-    fix = "\n       ".join(ways) or error.get("fix") or f"see what it did: strands runs show {run_id}"
-    raised = StrandsCliError(str(error.get("message") or f"the run is {end.status}"), fix=fix.replace("RUN", run_id))
+    if not ways:
+        ways = [*([str(error["fix"])] if error.get("fix") else []), f"to continue it: strands resume {run_id}"]
+    fix = "\n       ".join(ways).replace("RUN", run_id)
+    raised = StrandsCliError(str(error.get("message") or f"the run is {end.status}"), fix=fix)
     raised.exit_code = ExitCode(end.exit_code or ExitCode.RUN_FAILED)
     raised.run_id = run_id
     return raised
