@@ -135,7 +135,7 @@ def started(commands: Sequence[Sequence[str]], folder: Path) -> Iterator[list[su
 def worker(at: Place, slots: int, *, in_process: bool) -> list[str]:
     """Return the command of a worker."""
     program = [*PROGRAM, "strands"] if in_process else [sys.executable, "-m", "strands_cli"]
-    return [*program, "worker", "--queue", QUEUE, "--concurrency", str(slots), "--store", at.address]
+    return [*program, "workers", "start", "--queue", QUEUE, "--concurrency", str(slots), "--store", at.address]
 
 
 OURS = "SELECT count(*) >= {}, clock_timestamp() FROM strands.runs WHERE status = 'completed'"

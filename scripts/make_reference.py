@@ -92,7 +92,7 @@ def fixable_codes() -> set[str]:
 COMMANDS_INTRODUCTION = """# Command line
 
 `strands`, `strands-cli` and `python -m strands_cli` are the same program. Results go to stdout, everything else to
-stderr. Every command but `completion`, `worker`, `ui` and `watch` has `--json`: it prints one
+stderr. Every command but `completion`, `workers start`, `ui` and `workflows watch` has `--json`: it prints one
 [JSON document](json.md). The last line of `strands COMMAND --help` is an example.
 
 This page is made from the program by `python scripts/make_reference.py`.
@@ -133,7 +133,7 @@ def commands_page() -> str:
             if not commands[name].hidden
             for pair in command_tree(f"strands {name}", commands[name])
         ]
-        for heading, names in HEADINGS.items()
+        for heading, names in {**HEADINGS, "The shell": ("completion",)}.items()
     }
     of_distributions = [
         pair

@@ -25,8 +25,8 @@ number. Where nothing declares a type, a number that is printed otherwise than i
 
 `strands validate FILE` checks a workflow by itself: its form, templates, names and rules, its recording, the paths of
 its artifacts and its mounts. A tool, mount or recording that is missing is a warning there, and an error of
-`strands plan`, which also knows policy, keys and variables. `strands schema` prints the JSON Schema of this page;
-editors take it from a first line of `# yaml-language-server: $schema=workflow.schema.json`.
+`strands plan`, which also knows policy, keys and variables. `strands workflows schema` prints the JSON Schema of this
+page; editors take it from a first line of `# yaml-language-server: $schema=workflow.schema.json`.
 
 This page and `workflow.schema.json` are made from the models by `python scripts/make_reference.py`.
 """

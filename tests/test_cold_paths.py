@@ -98,14 +98,15 @@ COLD = {
     "list-tools": ["list-tools", "--json"],
     "list-tools table": ["list-tools"],
     "list-tools source": ["list-tools", "--source"],
+    "tools list": ["tools", "list"],
     "tools show": ["tools", "show", "trap"],
     "validate": ["validate", str(QUICKSTART)],
     "plan": ["plan", str(QUICKSTART)],
     "plan json": ["plan", "--format", "json", str(QUICKSTART)],
     "explain": ["explain", str(QUICKSTART)],
-    "schema": ["schema"],
+    "schema": ["workflows", "schema"],
     "new": ["new", "first"],
-    "list-supported": ["list-supported"],
+    "explain supported": ["explain", "supported"],
     "completion": ["completion", "bash"],
 }
 
@@ -131,7 +132,7 @@ def test_a_plan_that_a_lock_checks_is_as_cold(site: Path) -> None:
     assert planned.imported(NEVER) == set()
 
 
-@pytest.mark.parametrize("name", ["version", "help", "list-tools", "list-tools table"])
+@pytest.mark.parametrize("name", ["version", "help", "list-tools", "list-tools table", "tools list"])
 def test_a_command_that_reads_no_workflow_imports_neither_typer_nor_a_schema_library(name: str, site: Path) -> None:
     assert run_cold(site, *COLD[name]).imported(WITHOUT_A_SPEC) == set()
 

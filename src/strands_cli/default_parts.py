@@ -26,29 +26,49 @@ PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES,
 
 # Name -> object reference, as in an entry point.
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    # A command of a group has a name with a dot: `runs.list`.
     COMMANDS: {
         "run": "strands_cli.cli.commands.running.run_command:run",
         "new": "strands_cli.cli.commands.new_command:new",
         "validate": "strands_cli.cli.commands.validate_command:validate",
         "plan": "strands_cli.cli.commands.plan_command:plan",
         "explain": "strands_cli.cli.commands.explain_command:explain",
-        "trust": "strands_cli.cli.commands.running.trust_command:trust",
-        "schema": "strands_cli.cli.commands.validate_command:schema",
-        "runs": "strands_cli.cli.commands.stored.runs_group:runs_app",
+        "workflows": "strands_cli.cli.commands.command_groups:workflows_app",
+        "workflows.list": "strands_cli.cli.commands.list_commands:list_workflows",
+        "workflows.trust": "strands_cli.cli.commands.running.trust_command:trust",
+        "workflows.schema": "strands_cli.cli.commands.validate_command:schema",
+        "runs": "strands_cli.cli.commands.command_groups:runs_app",
+        "runs.list": "strands_cli.cli.commands.stored.runs_group:list_runs",
+        "runs.show": "strands_cli.cli.commands.stored.runs_group:show_run",
+        "runs.rerun": "strands_cli.cli.commands.running.resume_command:rerun",
+        "runs.cancel": "strands_cli.cli.commands.stored.runs_group:cancel_runs",
+        "runs.delete": "strands_cli.cli.commands.stored.runs_group:delete_runs",
+        "runs.prune": "strands_cli.cli.commands.stored.runs_group:prune_runs",
+        "runs.artifacts": "strands_cli.cli.commands.stored.runs_group:fetch_artifacts",
+        "runs.store": "strands_cli.cli.commands.command_groups:store_app",
+        "store.init": "strands_cli.cli.commands.stored.store_commands:init_store",
+        "store.check": "strands_cli.cli.commands.stored.store_commands:check_store",
+        "store.migrate": "strands_cli.cli.commands.stored.store_commands:migrate_store",
         "resume": "strands_cli.cli.commands.running.resume_command:resume",
         "approve": "strands_cli.cli.commands.running.resume_command:approve",
         "reject": "strands_cli.cli.commands.running.resume_command:reject",
-        "rerun": "strands_cli.cli.commands.running.resume_command:rerun",
-        "store": "strands_cli.cli.commands.stored.store_commands:store_app",
-        "list-workflows": "strands_cli.cli.commands.list_commands:list_workflows",
-        "list-tools": "strands_cli.cli.commands.tools_commands:list_tools",
-        "tools": "strands_cli.cli.commands.tools_commands:tools_app",
-        "plugin": "strands_cli.cli.commands.plugin_group:plugin_app",
+        "tools": "strands_cli.cli.commands.command_groups:tools_app",
+        "tools.list": "strands_cli.cli.commands.tools_commands:list_tools",
+        "tools.show": "strands_cli.cli.commands.tools_commands:show_tool",
+        "tools.run": "strands_cli.cli.commands.tools_commands:run_tool",
+        "tools.import": "strands_cli.cli.commands.tools_commands:import_servers",
+        "plugin": "strands_cli.cli.commands.command_groups:plugin_app",
+        "plugin.install": "strands_cli.cli.commands.plugin_installer:install",
+        "plugin.upgrade": "strands_cli.cli.commands.plugin_installer:upgrade",
+        "plugin.uninstall": "strands_cli.cli.commands.plugin_installer:uninstall",
+        "plugin.list": "strands_cli.cli.commands.plugin_group:list_installed",
+        "plugin.verify": "strands_cli.cli.commands.plugin_group:verify",
+        "plugin.enable": "strands_cli.cli.commands.plugin_installer:enable",
+        "plugin.disable": "strands_cli.cli.commands.plugin_installer:disable",
         "lock": "strands_cli.cli.commands.lock_command:lock",
-        "list-supported": "strands_cli.cli.commands.list_commands:list_supported",
-        "completion": "strands_cli.cli.commands.completion:completion",
         "models": "strands_cli.cli.commands.models_commands:models_app",
-        "keys": "strands_cli.cli.commands.models_commands:keys_app",
+        "models.keys": "strands_cli.cli.commands.models_commands:keys_app",
+        "completion": "strands_cli.cli.commands.completion:completion",
     },
     PROVIDERS: {
         name: f"strands_cli.provider_table:{name.upper()}"
@@ -90,23 +110,21 @@ OURS: Mapping[str, Mapping[str, str]] = {
     COMMANDS: {
         "ask": "strands-cli-ask",
         "chat": "strands-cli-ask",
-        "atomic": "strands-cli-migrate",
         "batch": "strands-cli-batch",
-        "migrate": "strands-cli-migrate",
-        "sessions": "strands-cli-migrate",
         "doctor": "strands-cli-doctor",
-        "lsp": "strands-cli-lsp",
-        "notify": "strands-cli-notify",
-        "trigger": "strands-cli-trigger",
+        "runs.notify": "strands-cli-notify",
+        "workers": "strands-cli-workers",
+        "workflows.lsp": "strands-cli-lsp",
+        "workflows.trigger": "strands-cli-trigger",
+        **dict.fromkeys(("workflows.agent", "workflows.migrate"), "strands-cli-migrate"),
         # `install` and `upgrade` take the place of plain ones of the core.
         **dict.fromkeys(
             ("plugin.index", "plugin.install", "plugin.publisher", "plugin.search", "plugin.upgrade"),
             "strands-cli-index",
         ),
-        **dict.fromkeys(("queue", "submit", "worker", "workers"), "strands-cli-workers"),
         **dict.fromkeys(("runs.diff", "runs.report", "runs.search", "runs.stats", "ui"), "strands-cli-ui"),
         **dict.fromkeys(
-            ("plugin.adopt", "plugin.check", "plugin.manifest", "plugin.new", "plugin.unadopt", "watch"),
+            ("plugin.adopt", "plugin.check", "plugin.manifest", "plugin.new", "plugin.unadopt", "workflows.watch"),
             "strands-cli-dev",
         ),
     },
@@ -126,19 +144,37 @@ _FILTERS = """
     reverse round safe search select selectattr slice sort string striptags sum title tojson trim truncate unique upper
     urlencode urlize wordcount wordwrap xmlattr
 """
-# A command of one of these groups has a name with a dot: `runs.list`. Other distributions add commands to them.
-_OF_GROUPS = {
-    "plugin": "disable enable list uninstall verify",
-    "runs": "artifacts cancel delete list prune show",
-    "store": "check init migrate",
-    "tools": "import list run show",
+# Other distributions add commands to these groups, by names with a dot.
+OPEN_GROUPS = ("workflows", "runs", "store", "tools", "plugin", "models")
+# Earlier words for commands, which answer with the present ones.
+MOVED = {
+    "list-supported": "explain supported",
+    "rerun": "runs rerun",
+    "schema": "workflows schema",
+    "store": "runs store",
+    "trust": "workflows trust",
+    "list-workflows": "workflows list",
+    "atomic": "workflows agent",
+    "migrate": "workflows migrate",
+    "notify": "runs notify",
+    "queue": "workers queue",
+    "submit": "workers submit",
+    "watch": "workflows watch",
+    "worker": "workers start",
+    "sessions": "runs",
+    "sessions cleanup": "runs prune",
+    "sessions resume": "resume",
+    "list-tools": "tools list",
+    "keys": "models keys",
+    "lsp": "workflows lsp",
+    "trigger": "workflows trigger",
 }
-OPEN_GROUPS = tuple(_OF_GROUPS)
+# These stay right, and say nothing of the others.
+PROMISED = ("list-tools", "keys", "lsp", "trigger")
 RESERVED: Mapping[str, frozenset[str]] = {
     FILTERS: frozenset(_FILTERS.split()),
     FORMATS: frozenset({"version-2"}),
-    # The commands of its groups.
-    COMMANDS: frozenset(f"{group}.{name}" for group, names in _OF_GROUPS.items() for name in names.split()),
+    COMMANDS: frozenset(MOVED),
 }
 
 MOST_CHARACTERS_OF_A_NAME = 64
@@ -165,4 +201,4 @@ def install_of(distribution: str) -> str:
 def owner_by_name(group: str, name: str) -> str | None:
     """Return the core or the distribution of this project that a name of a group is reserved for; None without one."""
     is_of_core = name in DEFAULTS.get(group, {}) or name in RESERVED.get(group, ())
-    return CORE if is_of_core else OURS.get(group, {}).get(name)
+    return OURS.get(group, {}).get(name) or (CORE if is_of_core else None)

@@ -86,7 +86,7 @@ def test_the_file_of_the_folder_counts_in_it(machine: Machine) -> None:
     assert "native:greet" in planned.out
     assert (planned.code, planned.err) == (0, "")
     assert machine.run("validate", "w.yaml").err == ""
-    assert "native:greet" in machine.run("schema").out
+    assert "native:greet" in machine.run("workflows", "schema").out
     other = machine.work / "other"
     other.mkdir()
     (other / "w.yaml").write_text(WORKFLOW, encoding="utf-8")

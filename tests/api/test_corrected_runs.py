@@ -149,7 +149,7 @@ def test_a_complete_run_has_nothing_to_correct() -> None:
     run_id = words("one").run(tools=[echo]).run_id
     with pytest.raises(UsageError) as raised:
         corrected(run_id, words("two"))
-    assert f"strands rerun {run_id}" in str(raised.value.fix)
+    assert f"strands runs rerun {run_id}" in str(raised.value.fix)
 
 
 def test_a_limit_that_was_raised_stays_unless_the_file_has_a_larger_one() -> None:

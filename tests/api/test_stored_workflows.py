@@ -164,7 +164,7 @@ def test_a_program_that_forgets_the_tools_learns_which_and_from_where(
     assert [run] == [path.name for path in Path("runs").iterdir()], "and no other run was begun"
 
 
-@pytest.mark.parametrize("words", [["resume"], ["rerun", "--from", "steps.1"]])
+@pytest.mark.parametrize("words", [["resume"], ["runs", "rerun", "--from", "steps.1"]])
 def test_the_command_says_which_tools_it_lacks_and_where_they_come_from(words: list[str], wording: Wording) -> None:
     run = waiting()
     ran = strands(*words, run)

@@ -126,10 +126,10 @@ def test_a_resumed_run_needs_no_file_and_a_rerun_reads_it_again(folder: Folder, 
     ran = folder.strands("resume", "last", "--json")
     assert (ran.code, ran.document["response"]) == (0, "Fine."), ran.err
     assert sent(server) == [[OTHER, "What is it?"]]
-    again = folder.strands("rerun", ran.document["run"], "--from", "steps.1")
+    again = folder.strands("runs", "rerun", ran.document["run"], "--from", "steps.1")
     assert (again.code, again.codes) == (2, ["attachment-missing"])
     (folder.work / "b.png").write_bytes(PNG + b"new")
-    assert folder.strands("rerun", ran.document["run"], "--from", "steps.1").code == 0
+    assert folder.strands("runs", "rerun", ran.document["run"], "--from", "steps.1").code == 0
     assert sent(server) == [[PNG + b"new", "What is it?"]]
 
 
@@ -187,7 +187,7 @@ def test_a_plan_shows_what_is_read_and_a_strangers_workflow_asks_about_it(folder
     ran = folder.strands("run", "../other/flow.yaml", "--var", "file=a.png")
     assert (ran.code, ran.codes, server.model_requests) == (21, ["untrusted-workflow"], [])
     assert "{{ file }}" in ran.err
-    assert folder.strands("trust", "../other/flow.yaml").code == 0
+    assert folder.strands("workflows", "trust", "../other/flow.yaml").code == 0
     assert folder.strands("run", "../other/flow.yaml", "--var", "file=a.png").code == 0
 
 

@@ -47,7 +47,7 @@ def test_budget_of_a_run_is_answered_with_where_budgets_are_written(capsys: pyte
 
 
 def test_a_schema_may_be_asked_for_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_program(["schema", "--plain", "--json"]) == 0
+    assert run_program(["workflows", "schema", "--plain", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["title"]
 
 

@@ -123,7 +123,7 @@ def test_a_tool_step_and_an_agent_take_what_the_advice_writes_into_tools(tool: s
         folder.workflow([call])
         entry = _configured(folder.strands("run", "flow.yaml"))
         folder.workflow([call], tools={"python": [entry]})
-        folder.strands("trust", "flow.yaml")
+        folder.strands("workflows", "trust", "flow.yaml")
         done = folder.strands("run", "flow.yaml")
     assert (done.code, "served" in done.out) == (0, True)
     agents = {"a": {"prompt": "A", "tools": [entry]}}

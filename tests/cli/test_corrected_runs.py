@@ -26,7 +26,7 @@ def artifact(text: str) -> dict[str, Any]:
 
 def offered(ran: Ran) -> list[str]:
     """Return the command that the last lines of a failed run name, without `strands`."""
-    (line,) = [line for line in ran.err.splitlines() if "strands resume " in line or "strands rerun " in line]
+    (line,) = [line for line in ran.err.splitlines() if "strands resume " in line or "strands runs rerun " in line]
     return shlex.split(line[line.index("strands ") :])[1:]
 
 
@@ -80,7 +80,7 @@ def test_another_value_of_an_input_is_reported_as_without_effect(folder: Folder)
 def test_a_rerun_from_the_artifacts_repeats_no_step(folder: Folder) -> None:
     failed(folder)
     folder.workflow(STEPS, TURNS, outputs=artifact("{{ last_response }}?"))
-    ran = folder.strands("rerun", "last", "--from", "artifacts")
+    ran = folder.strands("runs", "rerun", "last", "--from", "artifacts")
     assert (ran.code, ran.out) == (0, "second\n")
     assert (folder.work / "artifacts" / "a.txt").read_text() == "second?"
 

@@ -65,8 +65,8 @@ def test_the_servers_of_another_client_are_asked_about_like_those_of_a_workflow(
     for command in (("list-tools", "--mcp", name), ("tools", "run", FIND, "--of", name, "--input", ABOUT)):
         ran = folder.strands(*command)
         assert (ran.code, ran.codes) == (21, ["untrusted-workflow"]), ran.err
-        assert f"strands trust {name}" in ran.err
-    assert folder.strands("trust", name).code == 0
+        assert f"strands workflows trust {name}" in ran.err
+    assert folder.strands("workflows", "trust", name).code == 0
     assert folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT).code == 0
     client_file(folder, args=["other.py"])
     assert folder.strands("list-tools", "--mcp", name).code == 21

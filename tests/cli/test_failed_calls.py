@@ -197,4 +197,4 @@ def test_the_fix_of_refused_calls_that_fail_a_run_is_what_permits_them(ran: Fold
     done = ran.strands("run", "flow.yaml", "--fail-on-denied")
     fix = done.err.partition("  fix: ")[2]
     assert "allow_private" in fix
-    assert "strands rerun" in fix
+    assert "strands runs rerun" in fix

@@ -28,7 +28,7 @@ sys.exit(run_program(sys.argv[2:]))
 
 @pytest.mark.kills
 @pytest.mark.skipif(sys.platform == "win32", reason="descriptors are passed on as POSIX does it")
-@pytest.mark.parametrize("words", [["run", "flow.yaml"], ["rerun", "last", "--from", "steps.0"]])
+@pytest.mark.parametrize("words", [["run", "flow.yaml"], ["runs", "rerun", "last", "--from", "steps.0"]])
 def test_the_first_line_of_a_run_comes_before_the_sdk(words: list[str], folder: Folder) -> None:
     import os
 

@@ -125,7 +125,7 @@ def test_a_journal_that_is_gone(shell: Shell, tmp_path: Path) -> None:
         (["runs", "show"], "strands runs list"),
         (["approve", "last", "--answer"], "--answer VALUE"),
         (["plan"], "workflow file"),
-        (["agent"], "strands atomic"),
+        (["agent"], "strands workflows agent"),
         (["rnu"], "'run'"),
         (["new", "flow", "--model", "m"], "--provider NAME"),
         (["plan", "."], "none in YAML"),

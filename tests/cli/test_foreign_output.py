@@ -78,7 +78,7 @@ def test_the_test_of_an_agent_shows_no_secret_and_no_escape(folder: Folder) -> N
     agent = {"name": "one", "version": 2, "prompt": "You leak.", "tools": ["native:leak"], "tests": [test]}
     folder.write("one.yaml", agent)
     # An agent file names no secrets: a tool gets the variable of its name.
-    ran = folder.strands("atomic", "test", "one.yaml", LEAK_API_KEY=VALUE, token="of-the-tool")
+    ran = folder.strands("workflows", "agent", "test", "one.yaml", LEAK_API_KEY=VALUE, token="of-the-tool")
     assert ran.code == 0, ran.err
     assert is_clean(ran)
     assert "LEAK [secret]" in ran.err

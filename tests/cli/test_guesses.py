@@ -27,7 +27,7 @@ def test_an_option_of_another_program_is_answered_with_the_one_here(
 
 def test_what_is_not_here_is_answered_with_the_command_that_does_it(folder: Folder) -> None:
     ran = folder.strands("login")
-    assert (ran.code, "strands keys set" in ran.err) == (2, True)
+    assert (ran.code, "strands models keys set" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize("words", [("exit", "18"), ("exit-code", "18"), ("18",)])

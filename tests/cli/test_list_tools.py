@@ -221,7 +221,7 @@ def untimed(text: str) -> str:
 
 
 def test_the_options_read_without_a_parser_are_the_flags_of_the_command() -> None:
-    parameters = COMMANDS["list-tools"].params
+    parameters = COMMANDS["tools"].commands["list"].params
     assert {word: p.name for p in parameters if getattr(p, "is_flag", False) for word in p.opts} == FLAGS
 
 

@@ -413,7 +413,7 @@ def test_only_tools_of_a_locked_server_whose_hints_ask_are_warned_about(folder: 
     turns = {"steps.0": [{"calls": [{"find_books": {"about": "bees"}}]}, {"text": "written"}]}
     agents = {"writer": {"prompt": "You write.", "tools": ["mcp:shelf"]}}
     folder.workflow([WRITE], turns, agents=agents, tools={"mcp": [server]})
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     unlocked = folder.strands("run", "flow.yaml").err
     assert re.search(r"^warning: .*'mcp:shelf'", unlocked, re.MULTILINE)
     assert folder.strands("lock", "--mcp").code == 0
@@ -427,7 +427,7 @@ def test_only_tools_of_a_locked_server_whose_hints_ask_are_warned_about(folder: 
         assert "that no rule allows" not in ran.err
     filtered = {**server, "tools": {"deny": ["throw_away"]}}
     folder.workflow([WRITE], turns, agents=agents, tools={"mcp": [filtered]})
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("lock", "--mcp").code == 0
     assert "will wait for a person" not in folder.strands("run", "flow.yaml").err
     assert "will be denied" not in folder.strands("run", "flow.yaml", "--deny").err

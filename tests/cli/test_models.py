@@ -76,7 +76,7 @@ def test_a_run_keeps_its_model_when_the_default_changes(folder: Folder, server: 
     folder.strands("models", "default", "openai/other")
     assert folder.strands("resume", run, "-q").out == "I am tiny.\n"
     folder.strands("models", "default", "--remove")
-    assert folder.strands("rerun", run, "--from", "steps.0", "-q").code == 3
+    assert folder.strands("runs", "rerun", run, "--from", "steps.0", "-q").code == 3
 
 
 def test_an_alias_is_another_name_and_never_leads_to_itself(folder: Folder, wording: Wording) -> None:

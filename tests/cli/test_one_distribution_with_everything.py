@@ -153,7 +153,7 @@ def yours(folder: Folder, installed: Path) -> Folder:
     folder.write("vault/team/seal", SEAL)
     spec = {"capabilities": {"secrets": ["SEAL"]}}
     folder.tool("show", "return answer(str(len(kwargs['strands_cli']['secrets']['SEAL'])))", strands_cli=spec)
-    assert folder.strands("store", "init", *words_of(SHELF, folder)).code == 0
+    assert folder.strands("runs", "store", "init", *words_of(SHELF, folder)).code == 0
     return folder
 
 
@@ -285,8 +285,8 @@ def test_a_distribution_that_was_removed_leaves_no_trace(yours: Folder) -> None:
     for words in (
         ("--help",),
         ("list-tools",),
-        ("list-supported",),
-        ("list-workflows",),
+        ("explain", "supported"),
+        ("workflows", "list"),
         ("plugin", "list"),
         ("validate", "plain.yaml"),
         ("plan", "plain.yaml"),

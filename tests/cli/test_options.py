@@ -22,7 +22,7 @@ AGAIN = [
     *("out_dir", "force", "allow", "yes", "deny", "fail_on_denied", "detach", "record", "runs_dir", "store"),
     *("policy", "locked", "no_plugins", "trace_hooks"),
 ]
-CONTINUING = ["resume", "approve", "reject", "rerun"]
+CONTINUING = ["resume", "approve", "reject", "runs rerun"]
 
 
 def options_of(command: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def options_of(command: str) -> dict[str, Any]:
     return {option.name: option for option in found.params}
 
 
-@pytest.mark.parametrize("command", ["run", "plan", "atomic run", *CONTINUING])
+@pytest.mark.parametrize("command", ["run", "plan", "workflows agent run", *CONTINUING])
 def test_every_option_has_the_words_and_the_help_of_its_field(command: str) -> None:
     shown = options_of(command)
     for name in set(shown) & set(options()):
@@ -50,7 +50,7 @@ def test_commands_that_continue_a_run_have_the_same_options_in_the_same_order(co
 
 
 def test_the_commands_that_start_a_run_have_every_option_of_the_request() -> None:
-    for command in ("run", "atomic run"):
+    for command in ("run", "workflows agent run"):
         assert set(options()) <= set(options_of(command))
 
 

@@ -182,7 +182,7 @@ def test_a_json_document_begins_with_the_version_of_its_form(folder: Folder, wor
     assert next(iter(document.items())) == ("format", 1)
 
 
-@pytest.mark.parametrize("words", [["schema"], ["validate", "flow.yaml", "--format", "sarif"]])
+@pytest.mark.parametrize("words", [["workflows", "schema"], ["validate", "flow.yaml", "--format", "sarif"]])
 def test_a_json_document_of_another_standard_has_no_field_of_ours(folder: Folder, words: list[str]) -> None:
     folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "done"}]})
     assert "format" not in folder.strands(*words).document

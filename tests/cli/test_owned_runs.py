@@ -161,9 +161,9 @@ def test_a_completed_run_is_looked_at_as_any_other(folder: Folder) -> None:
 
 def test_owners_make_and_report_what_they_have_in_a_store(yours: Folder) -> None:
     store = ("--store", "memory://ann:secret-1@host/runs")
-    made = yours.strands("store", "init", *store)
+    made = yours.strands("runs", "store", "init", *store)
     assert (made.code, made.out) == (0, "memory: made\ntheirs: made\n")
     assert called(yours) == [["prepare", "memory://ann@host/runs"], ["close"]]
-    assert yours.strands("store", "check", *store).out == "theirs: 3\n"
-    without = yours.strands("store", "check", *store, UNREACHABLE="1")
+    assert yours.strands("runs", "store", "check", *store).out == "theirs: 3\n"
+    without = yours.strands("runs", "store", "check", *store, UNREACHABLE="1")
     assert (without.code, without.out) == (0, "yours: none (wait)\n")

@@ -66,7 +66,7 @@ def test_a_yes_is_bound_to_the_arguments_that_were_shown(folder: Folder) -> None
     done = folder.strands("approve", run, "--detach", "--json")
     assert (done.code, done.document["response"]) == (0, "wiped scratch")
     # The same call with other arguments is asked about again, and says so.
-    again = folder.strands("rerun", run, "--from", "steps.0", "--var", "disk=system", "--detach")
+    again = folder.strands("runs", "rerun", run, "--from", "steps.0", "--var", "disk=system", "--detach")
     assert again.code == 19, again.err
     (other,) = (path.name for path in folder.runs.iterdir() if path.name != run)
     (question,) = folder.strands("runs", "show", other, "--json").document["questions"]

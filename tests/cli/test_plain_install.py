@@ -97,7 +97,7 @@ def test_what_only_the_index_has_says_what_to_install(anyone: Person, tmp_path: 
     assert (named.code, INSTALL in named.err) == (18, True)
     shown = anyone.strands("plugin", "--help")
     assert "strands-cli-index" not in shown.out.partition("Commands:")[0]
-    assert "search" not in shown.out
+    assert "  search" not in shown.out
 
 
 def test_the_earlier_option_of_verify_names_the_command(anyone: Person) -> None:

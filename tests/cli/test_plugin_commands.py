@@ -7,15 +7,12 @@ import os
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
-from typer.main import get_command
 
-from strands_cli.cli.program import program
 from strands_cli.default_parts import COMMANDS as COMMANDS_GROUP
-from strands_cli.default_parts import OPEN_GROUPS, OURS, RESERVED, install_of, owner_by_name
+from strands_cli.default_parts import CORE, DEFAULTS, MOVED, OPEN_GROUPS, OURS, install_of, owner_by_name
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution
 
@@ -317,12 +314,11 @@ def test_a_command_of_a_group_keeps_its_owner_and_is_suggested(folder: Folder, p
 
 
 def test_the_commands_of_the_groups_that_others_extend_are_reserved() -> None:
-    command: Any = get_command(program)
-    reserved = {name for name in RESERVED[COMMANDS_GROUP] if owner_by_name(COMMANDS_GROUP, name)}
-    groups = {name: command.commands[name].commands for name in OPEN_GROUPS}
-    commands = {f"{group}.{name}" for group, names in groups.items() for name in names}
+    groups = {name.partition(".")[0] for name in DEFAULTS[COMMANDS_GROUP] if "." in name}
+    assert groups == set(OPEN_GROUPS)
     # Those of distributions that take the place of plain commands are theirs.
-    assert reserved == commands - OURS[COMMANDS_GROUP].keys()
+    names = {*DEFAULTS[COMMANDS_GROUP], *MOVED} - OURS[COMMANDS_GROUP].keys()
+    assert {name for name in names if " " not in name and owner_by_name(COMMANDS_GROUP, name) != CORE} == set()
 
 
 def test_each_distribution_with_commands_has_an_extra_and_all_has_them_all() -> None:

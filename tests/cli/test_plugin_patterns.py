@@ -109,11 +109,11 @@ def test_a_workflow_of_it_is_checked_planned_run_and_shown(plugin: Folder) -> No
 
 
 def test_the_schema_for_editors_accepts_it(plugin: Folder) -> None:
-    schema = plugin.strands("schema").document
+    schema = plugin.strands("workflows", "schema").document
     flow = yaml.safe_load((plugin.work / "flow.yaml").read_text("utf-8"))
     assert flow["pattern"]["type"] not in ("chain", "graph")
     Draft202012Validator(schema).validate(flow)
-    plain = Draft202012Validator(plugin.strands("schema", "--plain").document)
+    plain = Draft202012Validator(plugin.strands("workflows", "schema", "--plain").document)
     assert not plain.is_valid(flow)
     flow["pattern"]["type"] = "of-no-distribution"
     assert not Draft202012Validator(schema).is_valid(flow)
@@ -156,7 +156,7 @@ def test_a_starter_of_it_is_made_and_runs(plugin: Folder) -> None:
 
 
 def test_it_is_listed_and_completed_without_an_import(plugin: Folder) -> None:
-    listed = plugin.strands("list-supported", "--json").document["patterns"]
+    listed = plugin.strands("explain", "supported", "--json").document["patterns"]
     assert {"name": "talk", "description": "of strands-cli-yours"} in listed
     assert (
         "did you mean `talk`?" in plugin.strands("validate", plugin.write("t.yaml", FLOW.replace("talk", "tolk"))).err

@@ -165,7 +165,7 @@ def test_a_variable_is_never_read_by_a_plugin(plugin: Folder) -> None:
 
 
 def test_both_are_listed(plugin: Folder) -> None:
-    listed = plugin.strands("list-supported", "--json").document
+    listed = plugin.strands("explain", "supported", "--json").document
     assert {"name": "shout", "description": "of strands-cli-yours"} in listed["template_filters"]
     assert {"name": "vault", "description": "of strands-cli-yours"} in listed["secret_sources"]
     assert not was_imported(plugin)

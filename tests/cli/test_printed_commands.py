@@ -117,7 +117,7 @@ def test_what_was_denied_is_a_failed_run_everywhere_whose_fix_does_the_work(
     assert not has_noted(noting)
     again = noting.strands("resume", "last")
     assert again.code == 21
-    fixed = typed(noting, command(again, "resume" if "fix: strands resume" in again.err else "rerun"))
+    fixed = typed(noting, command(again, "resume" if "fix: strands resume" in again.err else "runs rerun"))
     assert (fixed.code, has_noted(noting)) == (0, True), fixed.err
 
 
@@ -137,7 +137,7 @@ def test_an_answer_is_used_whatever_happened_before(noting: Folder, before: list
 
 
 @pytest.mark.parametrize("options", [["--allow", "note"], ["--yes"]], ids=" ".join)
-@pytest.mark.parametrize("verb", ["resume", "approve", "rerun"])
+@pytest.mark.parametrize("verb", ["resume", "approve", "runs rerun"])
 def test_what_continues_a_run_takes_permissions_and_the_run_has_them_from_then_on(
     noting: Folder, verb: str, options: list[str]
 ) -> None:
@@ -145,7 +145,7 @@ def test_what_continues_a_run_takes_permissions_and_the_run_has_them_from_then_o
     assert noting.strands("run", "flow.yaml").code == 19
     if verb != "approve":
         assert noting.strands("approve", "last", "--no-resume").code == 0
-    ran = noting.strands(verb, "last", *(["--from", "steps.1"] if verb == "rerun" else []), *options)
+    ran = noting.strands(*verb.split(), "last", *(["--from", "steps.1"] if verb == "runs rerun" else []), *options)
     assert ran.code == 19, "the second gate"
     assert noting.strands("approve", "last").code == 0
 
@@ -162,7 +162,7 @@ def test_only_one_thing_happens_to_calls_that_would_ask(noting: Folder) -> None:
     noting.workflow([CALL])
     assert noting.strands("run", "flow.yaml", "--yes", "--deny").code == 2
     assert noting.strands("run", "flow.yaml", "--yes").code == 0
-    assert noting.strands("rerun", "last", "--from", "steps.0", "--deny").code == 21, "the later choice counts"
+    assert noting.strands("runs", "rerun", "last", "--from", "steps.0", "--deny").code == 21, "the later choice counts"
 
 
 def test_a_call_that_waits_is_denied_by_a_resume_that_denies(noting: Folder) -> None:
@@ -218,7 +218,7 @@ def test_what_a_person_has_refused_is_asked_again_by_each_command_that_is_printe
         noting.strands("approve", "last", key, *place),
     ]
     for ran in again:
-        line = re.findall(r"strands rerun [^;\n]*", ran.err)[-1]
+        line = re.findall(r"strands runs rerun [^;\n]*", ran.err)[-1]
         waits = typed(noting, line)
         assert waits.code == 19, (line, waits.err)
         ended = typed(noting, command(waits, "approve"))
@@ -397,7 +397,7 @@ def untrusted(folder: Folder) -> Ran:
     ("situation", "verb", "codes"),
     [
         (failed_tool, "resume", {0}),
-        (refused_gate, "rerun", {19}),
+        (refused_gate, "runs rerun", {19}),
         (spent_budget, "resume", {0}),
         (file_at_fault, "resume", {0}),
         (damaged_journal, "runs delete", {0}),
@@ -405,7 +405,7 @@ def untrusted(folder: Folder) -> Ran:
         (answered_question, "resume", {0}),
         (answered_question, "runs show", {0}),
         (untrusted, "explain", {0}),
-        (untrusted, "trust", {0}),
+        (untrusted, "workflows trust", {0}),
     ],
     ids=lambda one: one.__name__ if callable(one) else None,
 )
@@ -457,7 +457,7 @@ COMMANDS = [
     ["runs", "list", "--nosuch"],
     ["runs", "artifacts", "nosuch"],
     ["workers"],
-    ["queue", "list"],
+    ["workers", "queue", "list"],
     ["tools", "show", "nosuch"],
     ["explain", "nosuch"],
     ["batch", "status", "nosuch"],

@@ -124,7 +124,7 @@ def test_an_answer_for_the_whole_run_survives_its_process_but_not_the_run(folder
         assert terminal.end() == 19
     assert folder.strands("approve", "last", "steps.1").code == 0
     assert (folder.work / "c").exists()
-    again = folder.strands("rerun", "last", "--from", "steps.2", "--detach")
+    again = folder.strands("runs", "rerun", "last", "--from", "steps.2", "--detach")
     assert again.code == 19, "another run asks again"
 
 

@@ -192,15 +192,15 @@ def test_a_rejected_gate_fails_the_run_with_the_reason_and_stays_rejected(folder
     wording(folder.record()["reason"])
     assert re.search(r"steps\.0 .*: old figures", ran.err)
     assert re.search(r"^steps\.0 .*: old figures$", folder.record()["reason"])
-    assert f"strands rerun {run_id(folder)} --from steps.0" in ran.err
+    assert f"strands runs rerun {run_id(folder)} --from steps.0" in ran.err
     assert "strands resume" not in ran.err
     again = folder.strands("resume", run_id(folder), "--json")
     assert (again.code, again.document["status"], again.document["error"]["exit_code"]) == (10, "failed", 10)
-    assert f"strands rerun {run_id(folder)} --from steps.0" in again.document["error"]["fix"]
+    assert f"strands runs rerun {run_id(folder)} --from steps.0" in again.document["error"]["fix"]
     assert folder.strands("approve", run_id(folder), "steps.0").code == 2
     late = folder.strands("approve", run_id(folder))
     assert (late.code, "strands resume" in late.err) == (2, False)
-    assert f"strands rerun {run_id(folder)} --from steps.0" in late.err
+    assert f"strands runs rerun {run_id(folder)} --from steps.0" in late.err
 
 
 def test_an_answer_must_match_the_pattern_of_its_gate(folder: Folder) -> None:
@@ -453,7 +453,7 @@ def test_a_run_whose_tools_have_changed_does_not_go_on(folder: Folder, wording: 
     ran = folder.strands("approve", run_id(folder))
     assert ran.code == 17
     assert re.search(r"strands-tool-look 1\.0 .*strands-tool-look 2\.0", ran.err)
-    assert f"strands rerun {run_id(folder)}" in ran.err
+    assert f"strands runs rerun {run_id(folder)}" in ran.err
     wording(ran.reported)
 
 
@@ -465,7 +465,7 @@ def test_a_run_whose_inputs_are_not_what_they_were_does_not_go_on(folder: Folder
     journal.close()
     ran = folder.strands("resume", run_id(folder))
     assert ran.code == 17
-    assert f"strands rerun {run_id(folder)}" in ran.err
+    assert f"strands runs rerun {run_id(folder)}" in ran.err
     wording(ran.reported)
 
 
@@ -548,7 +548,9 @@ def test_a_rerun_takes_over_what_is_before_its_key(folder: Folder) -> None:
     with ModelServer([Turn("first"), Turn("plain"), Turn("formal")]) as server:
         folder.strands("run", "flow.yaml", **live(server))
         old = run_id(folder)
-        again = folder.strands("rerun", old, "--from", "steps.1", "--var", "tone=formal", "--json", **live(server))
+        again = folder.strands(
+            "runs", "rerun", old, "--from", "steps.1", "--var", "tone=formal", "--json", **live(server)
+        )
     assert (again.code, again.document["response"]) == (0, "formal")
     new = again.document["run"]
     assert new != old
@@ -563,12 +565,12 @@ def test_a_rerun_takes_the_workflow_as_it_is_now_and_says_so(folder: Folder, wor
     with ModelServer([Turn("first"), Turn("second"), Turn("third")]) as server:
         folder.strands("run", "flow.yaml", **live(server))
         folder.workflow([TWO_STEPS[0], {"agent": "writer", "input": "Better."}], runtime=LIVE)
-        ran = folder.strands("rerun", run_id(folder), "--from", "steps.1", **live(server))
+        ran = folder.strands("runs", "rerun", run_id(folder), "--from", "steps.1", **live(server))
         assert (ran.code, ran.out) == (0, "third\n")
         assert "flow.yaml" in ran.err
         wording(re.findall(r"^.*flow\.yaml: .*$", ran.err, re.MULTILINE))
         folder.workflow([{"agent": "writer", "input": "Else."}, TWO_STEPS[1]], runtime=LIVE)
-        changed = folder.strands("rerun", run_id(folder), "--from", "steps.1", "--quiet", **live(server))
+        changed = folder.strands("runs", "rerun", run_id(folder), "--from", "steps.1", "--quiet", **live(server))
     assert changed.code == 17
     assert "steps.0" in changed.err
     wording(changed.reported)
@@ -579,7 +581,7 @@ def test_a_rerun_from_inside_a_step_keeps_the_calls_before(folder: Folder) -> No
     with ModelServer([Turn(calls=[WRITE]), Turn("one"), Turn("two")]) as server:
         folder.strands("run", "flow.yaml", "--yes", **live(server))
         (folder.work / "note.txt").unlink()
-        ran = folder.strands("rerun", run_id(folder), "--from", "steps.0/model.1", **live(server))
+        ran = folder.strands("runs", "rerun", run_id(folder), "--from", "steps.0/model.1", **live(server))
     assert (ran.code, ran.out, len(server.model_requests)) == (0, "two\n", 3)
     assert not (folder.work / "note.txt").exists()
 
@@ -587,7 +589,7 @@ def test_a_rerun_from_inside_a_step_keeps_the_calls_before(folder: Folder) -> No
 def test_a_rerun_from_a_key_that_is_not_there_names_those_that_are(folder: Folder, wording: Wording) -> None:
     folder.workflow([GATE])
     folder.strands("run", "flow.yaml")
-    ran = folder.strands("rerun", run_id(folder), "--from", "nowhere")
+    ran = folder.strands("runs", "rerun", run_id(folder), "--from", "nowhere")
     assert ran.code == 2
     assert "steps.0" in ran.err
     wording(ran.reported)

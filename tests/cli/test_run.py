@@ -196,7 +196,7 @@ def test_a_call_that_is_to_be_denied_is_announced_denied_and_repeated(folder: Fo
     assert "  tool  steps.0  file_write  (denied, " in ran.err
     assert lines[-3].startswith("denied: file_write: ")
     assert lines[-2].startswith("error: every call of file_write ")
-    assert re.match(r"  fix: strands rerun \S+ --from steps\.0 --allow file_write( |$)", lines[-1])
+    assert re.match(r"  fix: strands runs rerun \S+ --from steps\.0 --allow file_write( |$)", lines[-1])
     wording(lines[-3:-1])
     assert not (folder.work / "note.txt").exists()
     quiet = folder.strands("run", "flow.yaml", "--deny", "--quiet")

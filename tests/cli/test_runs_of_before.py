@@ -79,7 +79,7 @@ def test_it_goes_on_with_a_corrected_file_of_either_version(folder: Folder, begu
 
 
 def test_a_new_run_of_it_reads_the_file_in_the_same_way(folder: Folder, begun: str) -> None:
-    ran = folder.strands("rerun", begun, "--from", "steps.1", "--detach")
+    ran = folder.strands("runs", "rerun", begun, "--from", "steps.1", "--detach")
     assert ran.code == 19, ran.err
     (new,) = (path.name for path in folder.runs.iterdir() if (path / "journal.sqlite").is_file() and path.name != begun)
     assert format_version(folder, new) == 1

@@ -37,7 +37,7 @@ def test_what_was_done_can_be_had_and_no_artifact_is_half_written(folder: Folder
         }
         ran = folder.strands("resume", run, "--budget", "max_model_calls=3", **keys)
         assert ran.out == "third\n", ran.err
-        ran = folder.strands("rerun", run, "--from", "steps.2", "--force", "--json", **keys)
+        ran = folder.strands("runs", "rerun", run, "--from", "steps.2", "--force", "--json", **keys)
         assert (ran.code, ran.document["response"], ran.document["model_calls"]) == (0, "again", 1), ran.err
         again = folder.strands("runs", "show", ran.document["run"], "--json").document["effects"]
     assert [e["key"] for e in again if e["reused"]] == ["steps.0", "steps.0/model.0", "steps.1", "steps.1/model.0"]

@@ -42,7 +42,8 @@ def test_a_run_does_its_work_whichever_streams_are_closed(folder: Folder, closed
 
 
 @pytest.mark.parametrize(
-    "command", ["list-tools", "--help", "run --help", "--version", "schema", "plan flow.yaml", "run flow.yaml -q"]
+    "command",
+    ["list-tools", "--help", "run --help", "--version", "workflows schema", "plan flow.yaml", "run flow.yaml -q"],
 )
 def test_a_reader_that_stops_early_is_not_an_error(folder: Folder, command: str) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [{"text": "line\n" * 100_000}]})

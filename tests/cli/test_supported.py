@@ -1,4 +1,4 @@
-"""`list-supported` and `explain` of an exit code say what the code does, and no more."""
+"""`explain supported` and `explain` of an exit code say what the code does, and no more."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def document(capsys: pytest.CaptureFixture[str], *command: str) -> Any:
 
 
 def test_every_pattern_provider_and_exit_code_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    listed = document(capsys, "list-supported")
+    listed = document(capsys, "explain", "supported")
     assert [(row["name"], row["description"]) for row in listed["patterns"]] == [
         (name, model.purpose) for name, model in PATTERNS.items()
     ]
@@ -40,14 +40,14 @@ def test_every_kind_of_reference_has_an_example_that_is_one() -> None:
 
 
 def test_each_filter_that_is_listed_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    names = [row["name"] for row in document(capsys, "list-supported")["template_filters"]]
+    names = [row["name"] for row in document(capsys, "explain", "supported")["template_filters"]]
     assert {"truncate", "tojson", "fromjson", "regex_search", "join", "default"} <= set(names)
     for name in names:
         Sandbox().template(f"{{{{ topic | {name} }}}}")
 
 
 def test_the_list_for_people_names_each_section(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_program(["list-supported"]) == 0
+    assert run_program(["explain", "supported"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("patterns\n  chain ")
     assert "\n\ntemplate filters\n  abs, " in out

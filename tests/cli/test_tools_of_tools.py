@@ -68,7 +68,7 @@ def test_a_changed_inner_workflow_is_another_run_and_rerun_takes_it(tools: Folde
     inner = json.loads(json.dumps(INNER))
     inner["pattern"]["config"]["steps"][0] = {"tool": "native:shout", "input": {"text": "go"}}
     tools.write("parts/inner.yaml", inner)
-    again = tools.strands("rerun", asked, "--from", "steps.0")
+    again = tools.strands("runs", "rerun", asked, "--from", "steps.0")
     assert (again.code, again.out) == (0, "written on bees\n"), again.err
     kept = tools.strands("approve", asked, "steps.0/tool.0.inner/steps.0")
     assert (kept.code, kept.out) == (0, "written on bees\n"), "the waiting run goes on as it began"

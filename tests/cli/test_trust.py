@@ -39,7 +39,7 @@ def answers(folder: Folder) -> list[Path]:
 
 
 def refused(ran: Ran) -> bool:
-    return ran.code == 21 and CODE in ran.codes and "strands trust flow.yaml" in ran.err
+    return ran.code == 21 and CODE in ran.codes and "strands workflows trust flow.yaml" in ran.err
 
 
 @pytest.mark.parametrize("options", [(), ("--yes",), ("--detach",), ("--allow", "*"), ("--allow", "api")])
@@ -47,7 +47,7 @@ def test_without_a_person_a_program_is_not_started_and_the_fix_works(folder: Fol
     with_program(folder)
     assert refused(folder.strands("run", "flow.yaml", *options))
     assert not was_run(folder)
-    assert folder.strands("trust", "flow.yaml").code == 0
+    assert folder.strands("workflows", "trust", "flow.yaml").code == 0
     assert folder.strands("run", "flow.yaml", *options).code == 0
     assert was_run(folder)
 
@@ -76,7 +76,7 @@ def test_what_leads_out_of_the_folder_is_asked_about(folder: Folder, what: str) 
     folder.write("shelf.py", (EXAMPLES / "mcp" / "shelf.py").read_text())
     folder.workflow(STEP, TURNS, **outside(folder)[what])
     assert refused(folder.strands("run", "flow.yaml"))
-    assert folder.strands("trust", "flow.yaml").code == 0
+    assert folder.strands("workflows", "trust", "flow.yaml").code == 0
     assert folder.strands("run", "flow.yaml").code == (18 if what == "remote server" else 0)
 
 
@@ -85,13 +85,13 @@ def test_a_workflow_that_brings_nothing_is_not_asked_about(folder: Folder) -> No
     env = {"mounts": {"data": "data"}, "secrets": [{"key": "HOME"}]}
     folder.workflow(STEP, TURNS, env=env, tools={"http_executors": [{"id": "a", "base_url": "https://x.example.com"}]})
     assert folder.strands("run", "flow.yaml").code == 0
-    assert "needs no answer" in folder.strands("trust", "flow.yaml").out
+    assert "needs no answer" in folder.strands("workflows", "trust", "flow.yaml").out
     assert answers(folder) == []
 
 
 def test_an_answer_holds_until_what_it_is_about_changes(folder: Folder) -> None:
     with_program(folder)
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     with_program(folder, description="Another text.")
     assert folder.strands("run", "flow.yaml").code == 0
     with_program(folder, "sh -c 'touch other; printf %s-%s any secret-value'")
@@ -110,7 +110,7 @@ def test_what_is_not_shown_in_full_is_part_of_the_answer(folder: Folder, section
 
     folder.write("shelf.py", (EXAMPLES / "mcp" / "shelf.py").read_text())
     write("one")
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 0
     write("two")
     assert refused(folder.strands("run", "flow.yaml"))
@@ -118,7 +118,7 @@ def test_what_is_not_shown_in_full_is_part_of_the_answer(folder: Folder, section
 
 def test_an_answer_is_for_one_folder_and_for_its_owner(folder: Folder) -> None:
     with_program(folder)
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     [answer] = answers(folder)
     assert answer.stat().st_mode & 0o077 == 0
     assert answer.parent.stat().st_mode & 0o077 == 0
@@ -126,7 +126,7 @@ def test_an_answer_is_for_one_folder_and_for_its_owner(folder: Folder) -> None:
     for name in ("flow.yaml", "flow.recording.yaml"):
         (folder.work / "copy" / name).write_text((folder.work / name).read_text())
     assert folder.strands("run", "flow.yaml", cwd=folder.work / "copy").code == 21
-    assert folder.strands("trust", "flow.yaml", "--forget").code == 0
+    assert folder.strands("workflows", "trust", "flow.yaml", "--forget").code == 0
     assert refused(folder.strands("run", "flow.yaml"))
 
 
@@ -140,7 +140,7 @@ def test_a_rule_that_names_the_file_allows_it_and_one_that_denies_is_stronger(fo
     policy.write_text(json.dumps({"version": 1, "rules": [{"allow": f"workflow:{folder.work}/*"}]}))
     assert folder.strands("run", "flow.yaml").code == 0
     policy.write_text(json.dumps({"version": 1, "rules": [{"deny": f"workflow:{folder.work}/*"}]}))
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     ran = folder.strands("run", "flow.yaml", "--allow", "workflow:flow.yaml")
     assert (ran.code, CODE in ran.codes) == (21, True)
 
@@ -177,12 +177,12 @@ def test_a_lock_that_is_required_answers_for_what_it_has(folder: Folder) -> None
 def test_a_stored_run_is_not_asked_about_again_and_a_new_one_is(folder: Folder) -> None:
     with_program(folder, pattern={"type": "chain", "config": {"steps": [{"type": "hitl", "prompt": "Well?"}, *STEP]}})
     folder.write("flow.recording.yaml", {"recording": 1, "steps": {"steps.1": [{"text": "done"}]}})
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 19
     [run] = [path.name for path in folder.runs.iterdir()]
-    folder.strands("trust", "flow.yaml", "--forget")
+    folder.strands("workflows", "trust", "flow.yaml", "--forget")
     assert folder.strands("approve", run).code == 0
-    assert folder.strands("rerun", run, "--from", "steps.1").code == 21
+    assert folder.strands("runs", "rerun", run, "--from", "steps.1").code == 21
 
 
 def test_servers_are_not_started_to_be_listed_or_locked_before_the_answer(folder: Folder) -> None:
@@ -195,7 +195,7 @@ def test_servers_are_not_started_to_be_listed_or_locked_before_the_answer(folder
     for command in (("tools", "list", "--mcp", "flow.yaml"), call, ("lock", "--mcp"), ("run", "flow.yaml")):
         assert folder.strands(*command).code == 21
         assert not was_run(folder)
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("tools", "list", "--mcp", "flow.yaml").code == 0
     assert was_run(folder)
 
@@ -212,7 +212,7 @@ def test_a_link_that_leads_elsewhere_than_at_the_question_is_asked_about(folder:
     near = {"http_executors": [{"id": "near", "base_url": "http://127.0.0.1:1"}]}
     folder.workflow(STEP, TURNS, env={"mounts": {"d": "./data"}}, tools=near)
     moved(folder.work / "data", folder.work / "own" if inside else folder.root / "harmless")
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 0
     moved(folder.work / "data", folder.root / "home" / "papers")
     ran = folder.strands("run", "flow.yaml")
@@ -227,7 +227,7 @@ def test_a_file_of_a_secret_behind_a_moved_link_is_asked_about(folder: Folder) -
     moved(folder.work / "keys", folder.root / "other")
     sections["env"]["secrets"][0]["path"] = "keys/key.txt"
     folder.workflow(STEP, TURNS, **sections)
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 0
     moved(folder.work / "keys", folder.root / "next")
     assert refused(folder.strands("run", "flow.yaml"))
@@ -241,7 +241,7 @@ def test_another_program_of_the_same_name_is_asked_about(folder: Folder) -> None
         program.chmod(0o755)
     with_program(folder, "teller")
     path = f"{folder.root}/two:{folder.environment()['PATH']}"
-    folder.strands("trust", "flow.yaml", PATH=path)
+    folder.strands("workflows", "trust", "flow.yaml", PATH=path)
     assert folder.strands("run", "flow.yaml", PATH=path).code == 0
     ran = folder.strands("run", "flow.yaml", PATH=f"{folder.root}/one:{path}")
     assert refused(ran)
@@ -258,7 +258,7 @@ def test_a_changed_program_of_the_folder_is_asked_about(folder: Folder, command:
 
     write("one")
     with_program(folder, command)
-    assert folder.strands("trust", "flow.yaml").code == 0
+    assert folder.strands("workflows", "trust", "flow.yaml").code == 0
     assert folder.strands("lock").code == 0
     for options in ((), ("--locked",)):
         assert folder.strands("run", "flow.yaml", *options).code == 0
@@ -272,7 +272,7 @@ def test_changed_code_by_its_suffix_or_module_is_asked_about_and_changed_data_is
     with_program(folder, "python3 -m teller --notes notes.db")
     (folder.work / "teller.py").write_text("print('any-secret-value', end='')\n")
     (folder.work / "notes.db").write_text("one")
-    assert folder.strands("trust", "flow.yaml").code == 0
+    assert folder.strands("workflows", "trust", "flow.yaml").code == 0
     (folder.work / "notes.db").write_text("two")
     assert folder.strands("run", "flow.yaml").code == 0
     (folder.work / "teller.py").write_text("print('any-secret-value', end='')  # changed\n")
@@ -283,7 +283,7 @@ def test_the_same_words_in_other_arguments_are_asked_about(folder: Folder) -> No
     def digest(*args: str) -> str:
         server = {"id": "s", "command": "sh", "args": list(args)}
         folder.workflow([{"tool": "mcp:s/go", "input": {}}], {}, tools={"mcp": [server]})
-        found: str = json.loads(folder.strands("trust", "flow.yaml", "--forget", "--json").out)["digest"]
+        found: str = json.loads(folder.strands("workflows", "trust", "flow.yaml", "--forget", "--json").out)["digest"]
         return found
 
     assert digest("-c", "echo", "a; b") != digest("-c", "echo a; b")
@@ -297,7 +297,7 @@ def test_a_relative_program_behind_a_moved_link_is_asked_about(folder: Folder) -
         program.write_text("#!/bin/sh\nprintf any-secret-value\n")
         program.chmod(0o755)
     moved(folder.work / "bin", folder.root / "one")
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 0
     moved(folder.work / "bin", folder.root / "two")
     assert refused(folder.strands("run", "flow.yaml"))
@@ -316,7 +316,7 @@ def test_a_stored_run_does_not_follow_a_moved_link(folder: Folder) -> None:
     steps = [{"type": "hitl", "prompt": "Well?"}, *STEP]
     folder.workflow(steps, {"steps.1": [{"text": "done"}]}, env={"mounts": {"d": "./data"}})
     moved(folder.work / "data", folder.root / "harmless")
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 19
     [run] = [path.name for path in folder.runs.iterdir()]
     moved(folder.work / "data", folder.root / "papers")
@@ -334,7 +334,7 @@ def test_a_workflow_among_the_tools_brings_what_it_names(folder: Folder) -> None
     folder.workflow(STEP, TURNS, agents=agents)
     assert refused(folder.strands("run", "flow.yaml"))
     assert not was_run(folder)
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 0
     with_program(folder, "sh -c 'printf %s-%s other secret-value'")
     (folder.work / "flow.yaml").rename(folder.work / "inner.yaml")
@@ -346,16 +346,16 @@ def test_an_agent_in_a_file_of_its_own_is_asked_about_too(folder: Folder) -> Non
     tool = {"tool": "native:web_fetch", "config": {"allow_private": ["127.0.0.1:1"]}}
     test = {"name": "one", "input": "Go.", "recording": [{"text": "done"}], "expect": {"contains": ["done"]}}
     folder.write("agent.yaml", {"name": "a", "prompt": "x", "tools": [tool], "tests": [test]})
-    ran = folder.strands("atomic", "test", "agent.yaml")
+    ran = folder.strands("workflows", "agent", "test", "agent.yaml")
     assert (ran.code, ran.codes) == (21, [CODE, *ran.codes[1:]]), ran.err
-    assert folder.strands("trust", "agent.yaml").code == 0
-    assert folder.strands("atomic", "test", "agent.yaml").code == 0
+    assert folder.strands("workflows", "trust", "agent.yaml").code == 0
+    assert folder.strands("workflows", "agent", "test", "agent.yaml").code == 0
 
 
 def test_json_says_what_is_allowed(folder: Folder) -> None:
     with_program(folder)
-    assert folder.strands("trust", "flow.yaml", "--forget", "--json").document["standing"] == "unanswered"
-    document = folder.strands("trust", "flow.yaml", "--json").document
+    assert folder.strands("workflows", "trust", "flow.yaml", "--forget", "--json").document["standing"] == "unanswered"
+    document = folder.strands("workflows", "trust", "flow.yaml", "--json").document
     assert document["standing"] == "allowed"
     assert [use["kind"] for use in document["uses"]] == ["program"]
 
@@ -410,7 +410,7 @@ def test_python_that_only_its_name_allows_is_asked_about_once_in_each_folder(
     if code == 0:
         with folder.terminal(*options, **allowed) as terminal:
             assert terminal.end() == 0, "it is not asked again"
-        assert folder.strands("trust", "flow.yaml", "--forget", **allowed).code == 0
+        assert folder.strands("workflows", "trust", "flow.yaml", "--forget", **allowed).code == 0
         assert answers(folder) == []
 
 
@@ -438,6 +438,7 @@ def test_what_a_workflow_of_others_reads_and_sends_is_asked_about_and_the_fix_wo
         text = {"version": 2, "name": name, "runtime": runtime, "agents": agents, "pattern": pattern}
         (other / f"{name}.yaml").write_text(json.dumps(text))
     ran = folder.strands("run", "../strangers/flow.yaml")
-    assert (ran.code, CODE in ran.codes, "strands trust ../strangers/flow.yaml" in ran.err) == (21, True, True)
-    assert folder.strands("trust", "../strangers/flow.yaml").code == 0
+    assert (ran.code, CODE in ran.codes) == (21, True)
+    assert "strands workflows trust ../strangers/flow.yaml" in ran.err
+    assert folder.strands("workflows", "trust", "../strangers/flow.yaml").code == 0
     assert folder.strands("run", "../strangers/flow.yaml").code == 0

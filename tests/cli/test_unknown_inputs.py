@@ -90,7 +90,7 @@ def test_a_stored_run_continues_when_its_corrected_file_or_its_new_run_lacks_an_
     assert approved.code in (0, 19), approved.err
     resumed = folder.strands("resume", "last", "--spec", "flow.yaml")
     assert resumed.code == 0, resumed.err
-    again = folder.strands("rerun", "last", "--from", "steps.1")
+    again = folder.strands("runs", "rerun", "last", "--from", "steps.1")
     assert again.code == 0, again.err
 
 

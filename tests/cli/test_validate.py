@@ -1,4 +1,4 @@
-"""`strands validate` reports everything at once and exits with the code scripts rely on; `strands schema` prints it."""
+"""`strands validate` reports everything at once and exits with the code scripts rely on."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ def test_validating_a_chain_imports_no_sdk_no_schema_library_and_no_event_loop(f
 
 
 def test_the_schema_is_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_program(["schema"]) == 0
+    assert run_program(["workflows", "schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["required"] == ["version", "name", "pattern"]
 
 
 def test_the_schema_offers_the_installed_tools_and_checks_their_config(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_program(["schema"]) == 0
+    assert run_program(["workflows", "schema"]) == 0
     filled = json.loads(capsys.readouterr().out)
     validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/ToolEntry", "$defs": filled["$defs"]})
     word, _ = filled["$defs"]["ToolEntry"]["anyOf"]
@@ -147,5 +147,5 @@ def test_the_schema_offers_the_installed_tools_and_checks_their_config(capsys: p
 
 
 def test_the_plain_schema_is_the_committed_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_program(["schema", "--plain"]) == 0
+    assert run_program(["workflows", "schema", "--plain"]) == 0
     assert json.loads(capsys.readouterr().out) == workflow_schema()

@@ -219,7 +219,7 @@ def use_store(copy: Copy) -> None:
     store = ("--store", f"shelf://{copy.root}/runs.db")
     copy.write("ask.yaml", ASK)
     copy.write("turns.yaml", "recording: 1\nsteps: {}\n")
-    copy.strands("store", "init", *store)
+    copy.strands("runs", "store", "init", *store)
     copy.strands("run", "ask.yaml", *store, code=19)
     assert copy.strands("approve", "last", "--answer", "Emma", "--quiet", *store).strip() == "Emma"
     (run,) = json.loads(copy.strands("runs", "list", "--json", *store))["runs"]

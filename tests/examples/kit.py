@@ -80,8 +80,8 @@ class Shop:
         """Run an example to its end, with an answer to each question; trust it first where it says so."""
         if name in TRUSTED:
             assert self.folder.strands("run", f"examples/{name}", *WORDS.get(name, [])).code == 21
-            assert f"strands trust examples/{name}" in (EXAMPLES / name).read_text("utf-8")
-            assert self.look("trust", f"examples/{name}").code == 0
+            assert f"strands workflows trust examples/{name}" in (EXAMPLES / name).read_text("utf-8")
+            assert self.look("workflows", "trust", f"examples/{name}").code == 0
         ran = self.folder.strands("run", f"examples/{name}", "--json", *WORDS.get(name, []))
         while ran.code == 19:
             question = ran.document["questions"][0]

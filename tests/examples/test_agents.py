@@ -21,8 +21,8 @@ def test_agents_pass_their_tests(tmp_path: Path) -> None:
     folder.site.mkdir()
     folder.examples()
     assert AGENTS
-    checked = folder.strands("atomic", "validate", *AGENTS)
+    checked = folder.strands("workflows", "agent", "validate", *AGENTS)
     assert (checked.code, checked.out.count(": ok\n")) == (0, len(AGENTS)), checked.err
-    ran = folder.strands("atomic", "test", *AGENTS, "--json").document
+    ran = folder.strands("workflows", "agent", "test", *AGENTS, "--json").document
     assert ran["failed"] == ran["error"] == ran["skipped"] == 0, ran
     assert {one["file"] for one in ran["tests"]} == set(AGENTS), "each has a test"

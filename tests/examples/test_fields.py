@@ -46,7 +46,7 @@ FIELDS = (
     "validation/pattern",
 )
 STEP = re.compile(f"/pattern/config/({'|'.join(map(re.escape, PLACES))})/({'|'.join(map(re.escape, FIELDS))})")
-_AS_MIGRATED = "what a file of an earlier program needs to mean the same; `strands migrate` writes it"
+_AS_MIGRATED = "what a file of an earlier program needs to mean the same; `strands workflows migrate` writes it"
 _ANOTHER_FORM = "in place of a token, which an example has; the page on executors has each form"
 LEFT_OUT = {
     **dict.fromkeys(

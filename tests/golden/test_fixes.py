@@ -21,7 +21,7 @@ from scripts.project_commands import project_commands
 from strands_cli.cli.commands.explain_pages import PAGES
 from strands_cli.cli.output.codes import declared_codes
 from strands_cli.cli.program import program, run_program
-from strands_cli.default_parts import COMMANDS, OURS
+from strands_cli.default_parts import COMMANDS, MOVED, OURS, PROMISED
 from strands_cli.errors import Finding, StrandsCliError
 
 # It reads every source.
@@ -131,7 +131,8 @@ def built_commands() -> Iterator[tuple[str, str]]:
 
 def fault_of(words: str, options: str) -> str | None:
     command = PROGRAM
-    for word in words.split():
+    first, *rest = words.split()
+    for word in [*(MOVED[first].split() if first in PROMISED else [first]), *rest]:
         known = project_commands() if command is PROGRAM else getattr(command, "commands", None)
         if known is None:
             break
@@ -219,7 +220,7 @@ def test_a_page_is_printed_by_its_name(name: str, capsys: pytest.CaptureFixture[
 
 def test_each_page_that_a_fix_names_exists() -> None:
     named = {word for fix in fixes() for word in re.findall(r"strands explain ([a-z]+(?:-[a-z]+)*)", fix)}
-    assert named <= {*PAGES, *declared_codes(), "policy"}
+    assert named <= {*PAGES, *declared_codes(), "policy", "supported"}
     assert named & PAGES.keys()
 
 

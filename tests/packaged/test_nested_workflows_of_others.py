@@ -91,7 +91,7 @@ def test_a_third_workflow_of_others_is_asked_about_and_runs_only_when_it_is_allo
     assert (trust.standing, bool(trust.authority.foreign)) == ("unanswered", True)
     with pytest.raises(Denied) as raised:
         Workflow.from_file("own.yaml").run()
-    assert "strands trust own.yaml" in str(raised.value.findings[0].fix)
+    assert "strands workflows trust own.yaml" in str(raised.value.findings[0].fix)
     trust.keep()
     assert Workflow.from_file("own.yaml").run().response == "done"
 

@@ -38,7 +38,7 @@ def test_a_run_writes_into_the_folder_of_the_caller_and_can_be_run_again(folder:
     assert ran.code == 0, ran.err
     assert (folder.work / "artifacts" / "answer.md").read_text() == "urgent"
     assert sorted(package.rglob("*")) == before
-    again = folder.strands("rerun", ran.document["run"], "--from", "steps.0", "--force")
+    again = folder.strands("runs", "rerun", ran.document["run"], "--from", "steps.0", "--force")
     assert again.code == 0, again.err
 
 
@@ -59,11 +59,11 @@ def test_a_package_is_refused_without_a_person_until_the_command_of_the_fix(fold
         refused = folder.strands("run", REF, *VAR, *options, **env)
         assert refused.code == 21
         assert set(refused.codes) == {"untrusted-workflow"}
-        assert f"strands trust {REF}" in refused.err
+        assert f"strands workflows trust {REF}" in refused.err
     assert "any-secret-value" not in refused.err
-    assert folder.strands("trust", REF, **env).code == 0
+    assert folder.strands("workflows", "trust", REF, **env).code == 0
     assert folder.strands("run", REF, *VAR, **env).code == 0
-    assert folder.strands("trust", "--forget", REF, **env).code == 0
+    assert folder.strands("workflows", "trust", "--forget", REF, **env).code == 0
     assert folder.strands("run", REF, *VAR, **env).code == 21
 
 
@@ -95,14 +95,14 @@ def test_a_packaged_agent_is_run_by_itself(folder: Folder) -> None:
     tests = f"tests:\n  - {{name: one, input: x, recording: {turns}, expect: {{contains: pages}}}}\n"
     make_triage(folder.site, **{"agents/reader.yaml": f"prompt: Read reports.\n{tests}"})
     for command in (("validate",), ("describe",), ("test",)):
-        ran = folder.strands("atomic", *command, "strands-flow-your-triage/reader")
+        ran = folder.strands("workflows", "agent", *command, "strands-flow-your-triage/reader")
         assert ran.code == 0, ran.err
 
 
 def test_the_list_has_kinds_sources_and_what_is_broken(folder: Folder) -> None:
     package = make_triage(folder.site)
     (package / "flows" / "odd.yaml").write_bytes(b"\xff\xfe")
-    ran = folder.strands("list-workflows", "--json", "--source")
+    ran = folder.strands("workflows", "list", "--json", "--source")
     assert ran.code == 0
     found = {(one["name"], one["kind"]): one for one in ran.document["workflows"]}
     assert {name: one["status"] for name, one in found.items()} == {
@@ -114,16 +114,16 @@ def test_the_list_has_kinds_sources_and_what_is_broken(folder: Folder) -> None:
     assert found[(REF, "workflow")]["source"]["group"] == "strands_cli.workflows"
     assert [finding["code"] for finding in ran.document["findings"]] == ["bad-packaged"]
     assert found[("strands-flow-your-triage/tone", "skill")]["description"] == "How to answer."
-    one = folder.strands("list-workflows", REF)
+    one = folder.strands("workflows", "list", REF)
     assert [line.split()[0] for line in one.out.splitlines()] == [REF]
-    assert folder.strands("list-workflows", "strands-flow-triag").code == 2
+    assert folder.strands("workflows", "list", "strands-flow-triag").code == 2
 
 
 def test_a_skill_whose_front_matter_is_not_yaml_is_broken_in_the_list(folder: Folder) -> None:
     make_triage(
         folder.site, **{"skills/odd/SKILL.md": "---\ndescription: [\n---\nText.\n", "skills/bare/SKILL.md": "x"}
     )
-    ran = folder.strands("list-workflows", "--json")
+    ran = folder.strands("workflows", "list", "--json")
     found = {one["name"]: (one["status"], one["description"]) for one in ran.document["workflows"]}
     assert found["strands-flow-your-triage/odd"] == ("broken", None)
     assert found["strands-flow-your-triage/bare"] == ("ok", None)
@@ -136,9 +136,9 @@ def test_a_skill_whose_front_matter_is_not_yaml_is_broken_in_the_list(folder: Fo
     [
         ("run", "strands-fl", [REF]),
         ("plan", REF[:-2], [REF]),
-        ("atomic run", "strands-flow", ["strands-flow-your-triage/reader"]),
+        ("workflows agent run", "strands-flow", ["strands-flow-your-triage/reader"]),
         ("run", "./strands-fl", []),
-        ("list-workflows", "strands-flow-your-triage/t", ["strands-flow-your-triage/tone", REF]),
+        ("workflows list", "strands-flow-your-triage/t", ["strands-flow-your-triage/tone", REF]),
     ],
 )
 def test_names_are_completed(
@@ -152,10 +152,10 @@ def test_names_are_completed(
 
 def test_the_schema_of_its_inputs_is_for_programs(folder: Folder) -> None:
     make_triage(folder.site)
-    found = folder.strands("schema", REF).document
+    found = folder.strands("workflows", "schema", REF).document
     assert found["required"] == ["report"]
     assert found["properties"] == {"report": {"type": "string"}}
-    assert folder.strands("schema", REF, "--plain").code == 2
+    assert folder.strands("workflows", "schema", REF, "--plain").code == 2
 
 
 def test_a_lock_of_the_folder_has_a_packaged_workflow_that_is_named(folder: Folder) -> None:

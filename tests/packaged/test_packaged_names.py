@@ -137,7 +137,7 @@ def test_one_folder_under_two_names_is_not_ambiguous(tmp_path: Path) -> None:
     [
         ("strands-flow-triag/triage", "workflow", "strands run strands-flow-your-triage/triage"),
         ("strands-flow-your-triage/triaeg", "workflow", "strands run strands-flow-your-triage/triage"),
-        ("strands-flow-your-triage/reader", "workflow", "strands atomic run strands-flow-your-triage/reader"),
+        ("strands-flow-your-triage/reader", "workflow", "strands workflows agent run strands-flow-your-triage/reader"),
         ("strands-flow-your-triage/tine", "skill", "package:strands-flow-your-triage/tone"),
         ("strands-flow-your-triage/zzzz", "agent", "reader"),
     ],

@@ -248,7 +248,7 @@ def test_a_program_runs_no_packaged_workflow_that_a_person_has_not_allowed(
         with pytest.raises(Denied) as raised:
             Workflow.from_file(source).run({"report": "It burns."})
         assert {finding.code for finding in raised.value.findings} == {"untrusted-workflow"}
-        assert f"strands trust {source}" in str(raised.value.findings[0].fix)
+        assert f"strands workflows trust {source}" in str(raised.value.findings[0].fix)
         trust_of(source).keep()
         assert Workflow.from_file(source).run({"report": "It burns."}).response == "urgent"
     # What a program names by its path it has read.

@@ -213,14 +213,14 @@ def test_its_key_is_redacted(yours: Folder, server: ModelServer) -> None:
 # -- what is checked before a run
 
 
-@pytest.mark.parametrize("command", ["validate", "list-supported", "lock", "plugin list"])
+@pytest.mark.parametrize("command", ["validate", "explain supported", "lock", "plugin list"])
 def test_what_lists_and_checks_imports_nothing_of_it(yours: Folder, command: str) -> None:
     flow(yours)
     words = command.split()
     ran = yours.strands(*words, *(["flow.yaml"] if command == "validate" else []))
     assert ran.code == 0, ran.err
     assert not imported(yours).exists()
-    if command in ("list-supported", "plugin list"):
+    if command in ("explain supported", "plugin list"):
         assert "recorder" in ran.out
         assert NAME in ran.out
 

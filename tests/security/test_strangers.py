@@ -31,7 +31,7 @@ def test_a_trusted_workflow_can_have_a_program_run_as_the_source_of_a_secret(fol
     for options in ((), ("--yes",)):
         assert folder.strands("run", "flow.yaml", *options).code == 21
         assert not (folder.work / "was-run").exists()
-    assert folder.strands("trust", "flow.yaml").code == 0
+    assert folder.strands("workflows", "trust", "flow.yaml").code == 0
     assert folder.strands("run", "flow.yaml").code == 0
     assert (folder.work / "was-run").exists()
 
@@ -62,7 +62,7 @@ def test_a_workflow_can_send_a_variable_of_the_environment_to_a_service_that_it_
     )
     assert folder.strands("run", "flow.yaml", OF_THE_PERSON="of-the-person-who-runs-it").code == 21  # a private network
     assert outside.heard == []
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     ran = folder.strands("run", "flow.yaml", OF_THE_PERSON="of-the-person-who-runs-it")
     assert ran.code == 0, ran.err
     assert b"of-the-person-who-runs-it" in b"".join(outside.heard)
@@ -73,7 +73,7 @@ def test_a_trusted_workflow_can_let_its_agents_read_any_folder_that_it_mounts(fo
     agents = {"writer": {"prompt": "x", "tools": ["native:file_read"]}}
     folder.workflow(STEP, {"steps.0": calls}, agents=agents, env={"mounts": {"there": str(outside.tree)}})
     assert folder.strands("run", "flow.yaml").code == 21
-    folder.strands("trust", "flow.yaml")
+    folder.strands("workflows", "trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 0
 
 

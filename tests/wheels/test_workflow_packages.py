@@ -89,7 +89,7 @@ def test_packages_are_installed_checked_run_upgraded_and_uninstalled(operator: C
     }
 
     # They run by their names, from their recordings, and write to the caller's folder alone.
-    assert "strands-flow-your-triage/triage" in strands(operator, "list-workflows")
+    assert "strands-flow-your-triage/triage" in strands(operator, "workflows", "list")
     assert "We are sorry" in strands(operator, "run", f"{TRIAGE}/triage", "--quiet")
     assert "Decided: " in strands(operator, "run", f"{MINUTES}/minutes", "--quiet")
     assert (operator.folder / "artifacts" / "minutes.md").is_file()

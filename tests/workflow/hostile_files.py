@@ -68,7 +68,7 @@ def files() -> Iterator[tuple[str, tuple[str, ...], dict[str, str]]]:
     for name, text in workflows():
         yield f"workflow of {name}", PLAN, {"flow.yaml": text}
     for name, text in agents():
-        yield f"agent of {name}", ("atomic", "validate", "a.yaml"), {"a.yaml": text}
+        yield f"agent of {name}", ("workflows", "agent", "validate", "a.yaml"), {"a.yaml": text}
     for suffix, name, text in rows():
         rest = {"flow.yaml": ROW_FLOW, "r.yaml": RECORDING, f"rows.{suffix}": text}
         yield f"{suffix} of {name}", (*ROWS, f"rows.{suffix}"), rest

@@ -69,7 +69,7 @@ def test_rows_that_wait_are_listed_and_answered_like_runs_and_then_collected(row
 
 @pytest.mark.parametrize(
     "words",
-    [["resume"], ["approve"], ["reject"], ["rerun", "--from", "steps.0"]],
+    [["resume"], ["approve"], ["reject"], ["runs", "rerun", "--from", "steps.0"]],
     ids=lambda words: words[0],
 )
 def test_commands_of_runs_say_that_it_is_a_batch_and_which_command_is_meant(rows: Rows, words: list[str]) -> None:

@@ -40,7 +40,7 @@ def test_the_core_and_its_tools_do_not_miss_it(bare: Without, words: tuple[str, 
 @pytest.mark.parametrize(
     "words",
     [
-        ("watch", "run", "flow.yaml"),
+        ("workflows", "watch", "run", "flow.yaml"),
         ("run", "flow.yaml", "--watch"),
         ("plugin", "new", "your_words"),
         ("plugin", "check", "."),

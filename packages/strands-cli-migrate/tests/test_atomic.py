@@ -1,4 +1,4 @@
-"""`strands atomic`: one agent by itself is listed, described, checked, run and tested as a workflow of one step is."""
+"""`strands workflows agent`: one agent is listed, described, checked, run and tested as a workflow of one step is."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def test_a_failed_run_of_an_agent_goes_on_without_its_file(folder: Folder) -> No
     schema = folder.write("agents/out.json", MOOD["output_schema"])
     with serve(folder, Turn(status=400), GOOD, '{"mood": "bad"}') as server:
         env = {"OPENAI_BASE_URL": server.url}
-        ran = folder.strands("atomic", "run", file, "--input", "lovely", "--json", **env)
+        ran = folder.strands("workflows", "agent", "run", file, "--input", "lovely", "--json", **env)
         assert ran.code == 10, ran.err
         file.unlink()
         schema.unlink()
         assert json.loads(folder.strands("resume", ran.document["run"], **env).out) == {"mood": "good"}
-        again = folder.strands("rerun", ran.document["run"], "--from", "steps.0", **env)
+        again = folder.strands("runs", "rerun", ran.document["run"], "--from", "steps.0", **env)
     assert json.loads(again.out) == {"mood": "bad"}, again.err
 
 
@@ -124,7 +124,7 @@ def test_a_bad_input_ends_before_the_model_is_asked(
     arguments: list[str], said: str, folder: Folder, live: ModelServer
 ) -> None:
     folder.write("mood.yaml", mood(provider="openai", model_id="m"))
-    ran = folder.strands("atomic", "run", "mood.yaml", *arguments)
+    ran = folder.strands("workflows", "agent", "run", "mood.yaml", *arguments)
     assert (ran.code, live.model_requests) == (2, [])
     assert said in ran.err
     assert not folder.runs.exists()
@@ -133,7 +133,7 @@ def test_a_bad_input_ends_before_the_model_is_asked(
 def test_an_object_is_wanted_where_the_schema_says_so(folder: Folder, live: ModelServer) -> None:
     schema = {"type": "object", "required": ["city"]}
     folder.write("mood.yaml", mood(provider="openai", model_id="m", input_schema=schema))
-    ran = folder.strands("atomic", "run", "mood.yaml", "--input", '{"town": "Bonn"}')
+    ran = folder.strands("workflows", "agent", "run", "mood.yaml", "--input", '{"town": "Bonn"}')
     assert (ran.code, live.model_requests) == (2, [])
     assert "'city'" in ran.err
     assert "mood.yaml:" in ran.err
@@ -142,14 +142,16 @@ def test_an_object_is_wanted_where_the_schema_says_so(folder: Folder, live: Mode
 def test_an_answer_that_does_not_fit_is_not_a_result(folder: Folder) -> None:
     folder.write("mood.yaml", mood(provider="openai", model_id="m"))
     with serve(folder, *['{"mood": "blue"}'] * 4) as server:
-        ran = folder.strands("atomic", "run", "mood.yaml", "--input", "lovely", "--json", OPENAI_BASE_URL=server.url)
+        ran = folder.strands(
+            "workflows", "agent", "run", "mood.yaml", "--input", "lovely", "--json", OPENAI_BASE_URL=server.url
+        )
     assert ran.code == 10
     assert "invalid_output" in ran.document["error"]["message"]
 
 
 def test_an_agent_without_a_model_says_how_to_give_one(folder: Folder) -> None:
     folder.write("mood.yaml", mood())
-    ran = folder.strands("atomic", "run", "mood.yaml", "--input", "lovely")
+    ran = folder.strands("workflows", "agent", "run", "mood.yaml", "--input", "lovely")
     assert ran.code == 2
     assert "--provider NAME --model NAME" in ran.err
 
@@ -157,13 +159,13 @@ def test_an_agent_without_a_model_says_how_to_give_one(folder: Folder) -> None:
 def test_the_older_form_takes_its_inputs(folder: Folder) -> None:
     folder.write("older.yaml", flow())
     folder.write("older.recording.yaml", {"recording": 1, "steps": {"steps.0": [{"when": "Say: hi", "text": "hi!"}]}})
-    assert folder.strands("atomic", "run", "older.yaml", "--input", "hi").out == "hi!\n"
-    assert folder.strands("atomic", "run", "older.yaml", "--input", '{"text": "hi"}').out == "hi!\n"
+    assert folder.strands("workflows", "agent", "run", "older.yaml", "--input", "hi").out == "hi!\n"
+    assert folder.strands("workflows", "agent", "run", "older.yaml", "--input", '{"text": "hi"}').out == "hi!\n"
 
 
 def try_out(folder: Folder, *tests: dict[str, object], **more: object) -> list[tuple[str, str]]:
     folder.write("mood.yaml", mood(tests=list(tests), **more))
-    ran = folder.strands("atomic", "test", "mood.yaml", "--json")
+    ran = folder.strands("workflows", "agent", "test", "mood.yaml", "--json")
     assert ran.out, ran.err
     assert ran.code == (0 if {one["status"] for one in ran.document["tests"]} <= {"passed", "skipped"} else 10)
     return [(one["status"], "; ".join(one["problems"])) for one in ran.document["tests"]]
@@ -223,8 +225,8 @@ def test_with_live_the_model_is_asked_and_not_the_recording(folder: Folder) -> N
             "atomic", "test", "mood.yaml", "--live", "--provider", "openai", "--model", "m", OPENAI_BASE_URL=server.url
         )
     assert (ran.code, ran.out) == (0, "1 passed\n"), ran.err
-    assert folder.strands("atomic", "test", "mood.yaml").code == 10
-    nobody = folder.strands("atomic", "test", "mood.yaml", "--live")
+    assert folder.strands("workflows", "agent", "test", "mood.yaml").code == 10
+    nobody = folder.strands("workflows", "agent", "test", "mood.yaml", "--live")
     assert nobody.code == 10
     assert "mood.yaml" in nobody.err
 
@@ -241,8 +243,10 @@ def test_tools_of_a_test_are_called_under_the_same_rules(folder: Folder) -> None
     turns = [{"calls": [{"wipe": {}}, {"look": {}}]}, {"when": "wipe: error...", "text": GOOD}]
     test = {"name": "a", "input": "lovely", "recording": turns, "expect": {"contains": "good"}}
     folder.write("mood.yaml", mood(tests=[test], tools=["native:wipe", "native:look"]))
-    refused = folder.strands("atomic", "test", "mood.yaml", "--json").document["tests"][0]
-    allowed = folder.strands("atomic", "test", "mood.yaml", "--json", "--allow", "wipe").document["tests"][0]
+    refused = folder.strands("workflows", "agent", "test", "mood.yaml", "--json").document["tests"][0]
+    allowed = folder.strands("workflows", "agent", "test", "mood.yaml", "--json", "--allow", "wipe").document["tests"][
+        0
+    ]
     assert refused["status"] == "passed", refused["problems"]
     assert allowed["status"] == "error", "with leave to wipe, the request is not the recorded one"
 
@@ -255,7 +259,7 @@ def test_ci_reads_how_tests_ended(folder: Folder) -> None:
         {"name": "live", "input": "lovely", "expect": {"contains": "good"}},
     ]
     folder.write("mood.yaml", json.dumps({**MOOD, "tests": tests}))
-    ran = folder.strands("atomic", "test", "mood.yaml", "--junit", "out.xml")
+    ran = folder.strands("workflows", "agent", "test", "mood.yaml", "--junit", "out.xml")
     assert (ran.code, ran.out) == (10, "1 passed, 1 failed, 1 skipped\n")
     (suite,) = ElementTree.parse(folder.work / "out.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
@@ -265,14 +269,14 @@ def test_ci_reads_how_tests_ended(folder: Folder) -> None:
 
 def test_a_file_with_mistakes_is_not_tested(folder: Folder) -> None:
     folder.write("mood.yaml", mood(tests=[{"name": "a", "input": "no", "expect": {"contains": "x"}}]))
-    ran = folder.strands("atomic", "test", "mood.yaml", "--json")
+    ran = folder.strands("workflows", "agent", "test", "mood.yaml", "--json")
     assert (ran.code, ran.document["tests"], ran.document["error"]["exit_code"]) == (3, [], 3)
     assert re.search(r"'a' .*'no'", ran.err)
 
 
 def test_an_agent_may_come_from_stdin(folder: Folder) -> None:
-    assert folder.strands("atomic", "validate", "-", given=mood()).out == "-: ok\n"
-    refused = folder.strands("atomic", "validate", "-", given="promt: x\nprompt: p\n")
+    assert folder.strands("workflows", "agent", "validate", "-", given=mood()).out == "-: ok\n"
+    refused = folder.strands("workflows", "agent", "validate", "-", given="promt: x\nprompt: p\n")
     assert (refused.code, refused.err.splitlines()[1]) == (3, "  --> <stdin>:1:1  (/promt)")
 
 
@@ -284,17 +288,17 @@ def test_only_files_of_one_agent_are_listed(folder: Folder) -> None:
     folder.write("r.yaml", "recording: 1\nsteps: {}\n")
     folder.write("torn.yaml", "prompt: [")
     folder.write(".hidden/mood.yaml", mood())
-    ran = folder.strands("atomic", "list", "--json")
+    ran = folder.strands("workflows", "agent", "list", "--json")
     assert [(one["name"], one["form"], one["tests"]) for one in ran.document["agents"]] == [
         ("older", "workflow", []),
         ("mood", "agent", ["t"]),
     ]
-    assert "Says how a text feels." in folder.strands("atomic", "list", "agents").out
+    assert "Says how a text feels." in folder.strands("workflows", "agent", "list", "agents").out
 
 
 def test_an_agent_is_described(folder: Folder) -> None:
     folder.write("mood.yaml", mood(tools=["native:look"], provider="openai", model_id="m"))
-    said = folder.strands("atomic", "describe", "mood.yaml").out
+    said = folder.strands("workflows", "agent", "describe", "mood.yaml").out
     for text in (
         "mood (version 2): Says how a text feels.",
         "openai m",
@@ -303,17 +307,17 @@ def test_an_agent_is_described(folder: Folder) -> None:
         "You say how",
     ):
         assert text in said
-    shown = folder.strands("atomic", "describe", "mood.yaml", "--json").document
+    shown = folder.strands("workflows", "agent", "describe", "mood.yaml", "--json").document
     assert (shown["input_schema"], shown["tools"]) == (MOOD["input_schema"], ["native:look"])
 
 
 def test_every_mistake_has_its_place(folder: Folder) -> None:
     folder.write("mood.yaml", "name: mood\nprompt: You say.\ntests:\n  - name: a\n    expct: {contains: x}\n")
-    ran = folder.strands("atomic", "validate", "mood.yaml")
+    ran = folder.strands("workflows", "agent", "validate", "mood.yaml")
     assert ran.code == 3
     assert (ran.codes, ran.places) == (["unknown-key"], ["mood.yaml:5:5  (/tests/0/expct)"])
     assert "`expect`" in ran.err
-    marked = folder.strands("atomic", "validate", "mood.yaml", "--format", "github")
+    marked = folder.strands("workflows", "agent", "validate", "mood.yaml", "--format", "github")
     assert marked.out.startswith("::error file=mood.yaml,line=5,col=5")
 
 
@@ -332,25 +336,25 @@ def test_a_workflow_uses_an_agent_with_its_contract(folder: Folder) -> None:
 
 
 def test_a_new_agent_passes_its_tests(folder: Folder) -> None:
-    made = folder.strands("atomic", "new", "agents/first")
+    made = folder.strands("workflows", "agent", "new", "agents/first")
     assert made.out.splitlines()[0] == "made agents/first.yaml"
-    assert folder.strands("atomic", "validate", "agents/first.yaml").out == "agents/first.yaml: ok\n"
-    assert folder.strands("atomic", "test", "agents/first.yaml").out == "2 passed\n"
-    assert folder.strands("atomic", "new", "agents/first").code == 12
-    assert folder.strands("atomic", "new", "a b").code == 2
+    assert folder.strands("workflows", "agent", "validate", "agents/first.yaml").out == "agents/first.yaml: ok\n"
+    assert folder.strands("workflows", "agent", "test", "agents/first.yaml").out == "2 passed\n"
+    assert folder.strands("workflows", "agent", "new", "agents/first").code == 12
+    assert folder.strands("workflows", "agent", "new", "a b").code == 2
     assert json.loads((folder.work / "agents/agent.schema.json").read_text("utf-8")) == agent_schema()
 
 
 def test_looking_at_agents_loads_no_sdk(folder: Folder) -> None:
     folder.write("mood.yaml", mood())
-    command = [sys.executable, "-X", "importtime", "-m", "strands_cli", "atomic", "validate", "mood.yaml"]
+    command = [sys.executable, "-X", "importtime", "-m", "strands_cli", "workflows", "agent", "validate", "mood.yaml"]
     modules = {line.rpartition("|")[2].strip() for line in folder.run(command).err.splitlines()}
     assert "strands_cli.app.agent_files" in modules
     assert not {"strands", "mcp", "boto3", "openai"} & modules
 
 
 def test_a_missing_folder_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_program(["atomic", "list", "/no/such/folder"]) == 2
+    assert run_program(["workflows", "agent", "list", "/no/such/folder"]) == 2
     assert "/no/such/folder" in capsys.readouterr().err
 
 
@@ -361,10 +365,10 @@ def test_a_lock_covers_the_tools_of_an_agent_by_itself(folder: Folder) -> None:
     folder.write("part.yaml", {"prompt": "You say.", "tools": ["of_the_workflow"]})
     assert folder.strands("lock").code == 0
     assert "look" in (folder.work / "strands.lock").read_text("utf-8")
-    assert folder.strands("atomic", "test", "mood.yaml").code == 0
+    assert folder.strands("workflows", "agent", "test", "mood.yaml").code == 0
     folder.write("mood.yaml", mood(tools=["native:look", "native:see"], tests=[test]))
     folder.tool("see", "return answer('seen')")
-    refused = folder.strands("atomic", "test", "mood.yaml", "--json")
+    refused = folder.strands("workflows", "agent", "test", "mood.yaml", "--json")
     assert (refused.code, refused.document["tests"][0]["status"]) == (10, "error")
     assert "strands-tool-see" in refused.document["tests"][0]["problems"][0]
     unknown = folder.strands("lock", "part.yaml")
@@ -374,7 +378,7 @@ def test_a_lock_covers_the_tools_of_an_agent_by_itself(folder: Folder) -> None:
 
 def test_what_hinders_an_agent_is_reported_in_its_own_file(folder: Folder) -> None:
     folder.write("mood.yaml", "prompt: You say.\nprovider: openai\nmodel_id: m\ntools: [native:lok]\n")
-    ran = folder.strands("atomic", "run", "mood.yaml", "--input", "x")
+    ran = folder.strands("workflows", "agent", "run", "mood.yaml", "--input", "x")
     assert ran.code == 3
     assert "mood.yaml:4:9  (/tools/0)" in ran.err
     assert "--> <atomic" not in ran.err

@@ -1,4 +1,4 @@
-"""`strands atomic` with what agents of before have: an object as input, and tests in a file of their own."""
+"""`strands workflows agent` with what agents of before have: an object as input, and tests in a file of their own."""
 
 from __future__ import annotations
 
@@ -42,19 +42,20 @@ def asked(server: ModelServer) -> list[list[str]]:
 
 
 def test_an_object_gives_a_workflow_of_before_its_inputs(folder: Folder, server: ModelServer) -> None:
-    ran = folder.strands("atomic", "run", "older.yaml", "--input", '{"subject": "bees"}')
+    ran = folder.strands("workflows", "agent", "run", "older.yaml", "--input", '{"subject": "bees"}')
     assert (ran.code, ran.out, ran.codes) == (0, "done\n", [])
     assert folder.strands("run", "older.yaml", "--var", "subject=bees").codes == []
     assert asked(server) == [["Summarize." + CONTEXT.format("older"), "Subject: bees"]] * 2
 
 
 @pytest.mark.parametrize(
-    "arguments", [["run", "older.yaml"], ["atomic", "run", "older.yaml", "--input", "{}"], ["run", "agent.yaml"]]
+    "arguments",
+    [["run", "older.yaml"], ["workflows", "agent", "run", "older.yaml", "--input", "{}"], ["run", "agent.yaml"]],
 )
 def test_without_what_the_schema_requires_no_model_is_asked(
     arguments: list[str], folder: Folder, server: ModelServer
 ) -> None:
-    words = ["atomic", *arguments, "--input", "{}"] if arguments[-1] == "agent.yaml" else arguments
+    words = ["workflows", "agent", *arguments, "--input", "{}"] if arguments[-1] == "agent.yaml" else arguments
     ran = folder.strands(*words)
     assert (ran.code, asked(server)) == (2, [])
     assert "'subject'" in ran.err
@@ -67,10 +68,10 @@ def test_the_prompt_of_an_agent_file_reads_the_object_by_its_names(
 ) -> None:
     folder.write("in.json", '{"subject": "bees", "words": 3}')
     given = "in.json" if option == "--input-file" else '{"subject": "bees", "words": 3}'
-    ran = folder.strands("atomic", "run", "agent.yaml", option, given)
+    ran = folder.strands("workflows", "agent", "run", "agent.yaml", option, given)
     assert (ran.code, ran.codes) == (0, []), ran.err
     assert asked(server) == [["You write 3 words on bees.", '{"subject": "bees", "words": 3}']]
-    folder.strands("atomic", "run", "agent.yaml", "--input", '{"subject": "tea"}', "--var", "subject=ants")
+    folder.strands("workflows", "agent", "run", "agent.yaml", "--input", '{"subject": "tea"}', "--var", "subject=ants")
     assert asked(server)[1][0] == "You write 5 words on ants.", "a variable has precedence, and a default counts"
 
 
@@ -88,21 +89,21 @@ def test_the_parts_of_an_object_have_their_defaults(version: int | None, folder:
     flow = {"version": 0, "name": "flow", "runtime": runtime, "agents": {"a": agent}, "pattern": pattern}
     folder.write("made.yaml", {**agent, **runtime} if version is None else flow)
     given = '{"who": {"name": "Ann"}, "all": [{}, {"mail": "b"}]}'
-    ran = folder.strands("atomic", "run", "made.yaml", "--input", given)
+    ran = folder.strands("workflows", "agent", "run", "made.yaml", "--input", given)
     prompt = "Ann x none b" + (CONTEXT.format("flow") if version == 0 else "")
     assert (ran.code, [request[0] for request in asked(server)]) == (0, [prompt]), ran.err
 
 
 def test_a_mistake_in_the_json_of_an_input_has_its_place(folder: Folder, server: ModelServer) -> None:
-    ran = folder.strands("atomic", "run", "agent.yaml", "--input", '{"subject": "bees",}')
+    ran = folder.strands("workflows", "agent", "run", "agent.yaml", "--input", '{"subject": "bees",}')
     assert (ran.code, ran.codes, asked(server)) == (2, ["bad-input"], [])
     assert "line 1 column" in ran.err
-    ran = folder.strands("atomic", "run", "agent.yaml", "--input", "bees")
+    ran = folder.strands("workflows", "agent", "run", "agent.yaml", "--input", "bees")
     assert "line 1 column" not in ran.err
 
 
 def test_the_input_is_given_once(folder: Folder, server: ModelServer) -> None:
-    ran = folder.strands("atomic", "run", "agent.yaml", "--input", "{}", "--input-file", "in.json")
+    ran = folder.strands("workflows", "agent", "run", "agent.yaml", "--input", "{}", "--input-file", "in.json")
     assert (ran.code, asked(server)) == (2, [])
 
 
@@ -113,28 +114,28 @@ def test_tests_beside_a_manifest_are_run(name: str, form: str, manifest: dict[st
     folder.write("agents/one.yaml", manifest)
     tests = [TEST, REFUSED, {**TEST, "name": "wrong", "expect": {"contains": "tea"}}]
     folder.write(f"agents/{name}", write_yaml(tests if form == "list" else {"tests": tests}))
-    ran = folder.strands("atomic", "test", "agents/one.yaml", f"agents/{name}", "--json")
+    ran = folder.strands("workflows", "agent", "test", "agents/one.yaml", f"agents/{name}", "--json")
     assert ran.code == 10, ran.err
     assert [(one["test"], one["status"]) for one in ran.document["tests"]] == [
         ("bees", "passed"),
         ("empty", "passed"),
         ("wrong", "failed"),
     ]
-    (listed,) = folder.strands("atomic", "list", "--all", "agents", "--json").document["agents"]
+    (listed,) = folder.strands("workflows", "agent", "list", "--all", "agents", "--json").document["agents"]
     assert listed["tests"] == ["bees", "empty", "wrong"]
 
 
 def test_a_mistake_in_a_file_of_tests_has_its_place(folder: Folder) -> None:
     folder.write("one.yaml", {**AGENT, "tests": [TEST]})
     folder.write("tests.yaml", "- name: a\n  input: {}\n  expect: {contains: x}\n- nam: b\n")
-    ran = folder.strands("atomic", "validate", "one.yaml")
+    ran = folder.strands("workflows", "agent", "validate", "one.yaml")
     assert (ran.code, ran.codes, {place.split("  ")[0] for place in ran.places}) == (
         3,
         ["unknown-key"],
         {"tests.yaml:4:3"},
     )
     folder.write("tests.yaml", "- name: a\n  input: {}\n  expect: {contains: x}\n")
-    ran = folder.strands("atomic", "validate", "one.yaml")
+    ran = folder.strands("workflows", "agent", "validate", "one.yaml")
     assert (ran.codes, ran.places) == (["bad-test"], ["tests.yaml:2:10  (/tests/0/input)"])
 
 
@@ -142,26 +143,26 @@ def test_a_file_of_tests_beside_two_agents_is_of_neither(folder: Folder) -> None
     folder.write("one.yaml", AGENT)
     folder.write("two.yaml", FLOW)
     folder.write("tests.yaml", [TEST])
-    ran = folder.strands("atomic", "test", "one.yaml")
+    ran = folder.strands("workflows", "agent", "test", "one.yaml")
     assert (ran.code, ran.codes) == (3, ["bad-test"])
     assert "one.tests.yaml" in ran.err
     folder.write("one.tests.yaml", [TEST])
-    assert folder.strands("atomic", "test", "one.yaml").out == "1 passed\n"
+    assert folder.strands("workflows", "agent", "test", "one.yaml").out == "1 passed\n"
 
 
 def test_no_tests_are_an_error(folder: Folder) -> None:
     folder.write("one.yaml", AGENT)
-    assert folder.strands("atomic", "test", "one.yaml").code == 3
-    ran = folder.strands("atomic", "test", "one.yaml", "--json")
+    assert folder.strands("workflows", "agent", "test", "one.yaml").code == 3
+    ran = folder.strands("workflows", "agent", "test", "one.yaml", "--json")
     assert (ran.code, ran.document["tests"], ran.document["error"]["exit_code"]) == (3, [], 3)
     folder.write("two.yaml", {**AGENT, "tests": [TEST]})
-    both = folder.strands("atomic", "test", "one.yaml", "two.yaml")
+    both = folder.strands("workflows", "agent", "test", "one.yaml", "two.yaml")
     assert (both.code, both.out) == (0, "1 passed\n")
     assert "one.yaml" in both.err
 
 
 def test_an_agent_is_made_by_the_older_name_of_the_command(folder: Folder) -> None:
-    assert folder.strands("atomic", "init", "first").out.splitlines()[0] == "made first.yaml"
-    shown = folder.strands("atomic", "--help").out
+    assert folder.strands("workflows", "agent", "init", "first").out.splitlines()[0] == "made first.yaml"
+    shown = folder.strands("workflows", "agent", "--help").out
     assert "init" not in shown
-    assert "--all" not in folder.strands("atomic", "list", "--help").out
+    assert "--all" not in folder.strands("workflows", "agent", "list", "--help").out

@@ -28,6 +28,6 @@ def test_a_run_needs_no_tests(tests: str, folder: Folder) -> None:
     (folder.work / "one.yaml").write_text(AGENT)
     (folder.work / "r.yaml").write_text('recording: 1\nsteps: {steps.0: [{text: \'{"x": "y"}\'}]}\n')
     (folder.work / "tests.yaml").write_text(tests)
-    ran = folder.strands("atomic", "run", "one.yaml", "--input", '{"t": "x"}')
+    ran = folder.strands("workflows", "agent", "run", "one.yaml", "--input", '{"t": "x"}')
     assert (ran.code, ran.out.strip()) == (0, '{"x": "y"}')
-    assert folder.strands("atomic", "validate", "one.yaml").code == 3
+    assert folder.strands("workflows", "agent", "validate", "one.yaml").code == 3

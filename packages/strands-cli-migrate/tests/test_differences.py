@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "migrate.md"
 
 def test_a_row_that_a_finding_reports_has_its_places_and_both_meanings(folder: Folder) -> None:
     (folder.work / "old.yaml").write_text(OLD)
-    ran = folder.strands("migrate", "--explain", "old.yaml")
+    ran = folder.strands("workflows", "migrate", "--explain", "old.yaml")
     assert ran.code == 0
     lines = ran.out.splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("old.yaml:4: "))
@@ -30,7 +30,7 @@ def test_a_row_that_a_finding_reports_has_its_places_and_both_meanings(folder: F
 
 def test_the_exit_code_is_that_of_validate_and_the_json_has_the_places(folder: Folder) -> None:
     (folder.work / "old.yaml").write_text(OLD + "colour: red\n")
-    ran = folder.strands("migrate", "--explain", "--json", "old.yaml")
+    ran = folder.strands("workflows", "migrate", "--explain", "--json", "old.yaml")
     assert ran.code == folder.strands("validate", "old.yaml").code == 3
     (file,) = ran.document["files"]
     reported = {row["codes"][0]: row for row in file["differences"] if row["places"]}

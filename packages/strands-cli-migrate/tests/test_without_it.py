@@ -16,14 +16,14 @@ def bare(tmp_path: Path) -> Without:
 
 
 def test_its_command_says_what_to_install(bare: Without) -> None:
-    bare.assert_absent("atomic", "strands-cli-migrate", "atomic", "list")
+    bare.assert_absent("workflows agent", "strands-cli-migrate", "workflows", "agent", "list")
 
 
-@pytest.mark.parametrize("name", ["migrate", "sessions"])
-def test_each_of_its_commands_says_what_to_install(bare: Without, name: str) -> None:
-    ran = bare.strands(name, "x")
+@pytest.mark.parametrize("words", ["migrate", "workflows migrate"])
+def test_each_of_its_commands_says_what_to_install(bare: Without, words: str) -> None:
+    ran = bare.strands(*words.split(), "x")
     assert ran.returncode == 18, ran.stdout + ran.stderr
-    assert f"`{name}` comes with strands-cli-migrate" in ran.stderr
+    assert "`workflows migrate` comes with strands-cli-migrate" in ran.stderr
 
 
 @pytest.mark.parametrize("version", ["0", "1", "'1'", "1.0", "1.0.0", "3", "latest"])
@@ -35,7 +35,7 @@ def test_a_file_of_another_version_is_one_finding_with_what_to_install(bare: Wit
         assert ran.stderr.count("[unknown-format]") == ran.stderr.count("  fix: ") == 1, ran.stderr
         assert "old.yaml:2:10" in ran.stderr
         assert "pip install 'strands-cli[migrate]'" in ran.stderr
-        assert "strands migrate old.yaml" in ran.stderr
+        assert "strands workflows migrate old.yaml" in ran.stderr
 
 
 def test_nothing_else_misses_it(bare: Without) -> None:

@@ -173,13 +173,13 @@ def test_the_doctor_lists_the_targets_and_the_command_sends_a_test_when_asked(
         return re.findall(r"^(\w+) +notifications +.*", done, re.M)
 
     assert lines() == ["ok"]
-    assert folder.strands("notify").code == 1
+    assert folder.strands("runs", "notify").code == 1
     configure(folder, [{"webhook": webhook(server)}, {"command": ["no-such-program"]}])
     assert lines() == ["ok", "ok"]
-    listed = folder.strands("notify", "--json")
+    listed = folder.strands("runs", "notify", "--json")
     assert (listed.code, [one["status"] for one in listed.document["targets"]]) == (0, ["ok", "ok"])
     assert server.asked == []
-    tried = folder.strands("notify", "--test", "--json")
+    tried = folder.strands("runs", "notify", "--test", "--json")
     assert (tried.code, tried.document["ok"]) == (18, False)
     assert [one["status"] for one in tried.document["targets"]] == ["ok", "failed"]
     (request,) = server.asked
@@ -187,7 +187,7 @@ def test_the_doctor_lists_the_targets_and_the_command_sends_a_test_when_asked(
     assert list(request.json["data"]) == DATA
     earlier = folder.strands("doctor", "--no-engines", "--notify")
     assert earlier.code == 2
-    assert "strands notify --test" in earlier.err
+    assert "strands runs notify --test" in earlier.err
 
 
 def test_a_policy_file_cannot_switch_it_on_twice_and_the_list_shows_what_does(

@@ -18,7 +18,7 @@ def bare(tmp_path: Path) -> Without:
 
 
 def test_its_command_says_what_to_install(bare: Without) -> None:
-    bare.assert_absent("notify", "strands-cli-notify", "notify", "--test")
+    bare.assert_absent("runs notify", "strands-cli-notify", "runs", "notify", "--test")
 
 
 def test_nothing_else_misses_it(bare: Without) -> None:

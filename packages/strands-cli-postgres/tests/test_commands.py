@@ -76,14 +76,14 @@ def live_workflow(folder: Folder, server: ModelServer) -> str:
 
 def test_a_store_is_made_checked_and_migrated(folder: Folder, database: str) -> None:
     commands = Commands(folder, database)
-    for words in (("runs", "list"), ("store", "check"), ("store", "migrate"), ("run", QUICKSTART)):
+    for words in (("runs", "list"), ("runs", "store", "check"), ("runs", "store", "migrate"), ("run", QUICKSTART)):
         ran = commands.run(*words)
         assert ran.code == ExitCode.RUN_RECORD
-        assert "strands store init --store " in ran.err
+        assert "strands runs store init --store " in ran.err
     # An engine that is installed adds what it has done.
-    for words in (("store", "init"), ("store", "init"), ("store", "migrate")):
+    for words in (("runs", "store", "init"), ("runs", "store", "init"), ("runs", "store", "migrate")):
         assert database.rpartition("/")[2] in commands.json(*words)["done"][0]
-    facts = [fact.partition(":")[0] for fact in commands.json("store", "check")["facts"]]
+    facts = [fact.partition(":")[0] for fact in commands.json("runs", "store", "check")["facts"]]
     assert {"server", "schema", "role"} <= {*facts}
     assert commands.json("runs", "list")["runs"] == []
 

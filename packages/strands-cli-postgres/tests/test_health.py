@@ -65,7 +65,7 @@ def test_a_store_that_cannot_be_used_is_a_failed_line_with_a_fix(
     (line,) = lines_of(folder, address)
     assert line["status"] == "failed"
     assert line["fix"]
-    assert ("strands store init" in line["fix"]) == (fault == "uninitialised")
+    assert ("strands runs store init" in line["fix"]) == (fault == "uninitialised")
 
 
 def test_a_server_with_another_time_is_a_warning(folder: Folder, address: str) -> None:
@@ -115,13 +115,13 @@ def test_a_server_whose_transactions_only_read_is_a_warning_with_the_statement_t
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     (line,) = warnings_of(folder, address)
-    checked = folder.strands("store", "check", "--store", address, STRANDS_RUNS_DIR="")
+    checked = folder.strands("runs", "store", "check", "--store", address, STRANDS_RUNS_DIR="")
     assert (checked.code, "may only read" in checked.out, line["fix"] in checked.out) == (0, True, True)
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("SET default_transaction_read_only = off")
         connection.execute(line["fix"])
     assert warnings_of(folder, address) == []
-    assert "may read and write" in folder.strands("store", "check", "--store", address, STRANDS_RUNS_DIR="").out
+    assert "may read and write" in folder.strands("runs", "store", "check", "--store", address, STRANDS_RUNS_DIR="").out
 
 
 @pytest.mark.parametrize(

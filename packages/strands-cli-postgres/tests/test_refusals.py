@@ -59,7 +59,7 @@ def answering(message: str) -> tuple[int, threading.Thread]:
         (lambda one: one.rpartition("/")[0] + "/no_such_database", "createdb -h 127.0.0.1 -p "),
         (
             lambda one: one.rpartition("/")[0] + "/no_such_database",
-            " no_such_database, then: strands store init --store ",
+            " no_such_database, then: strands runs store init --store ",
         ),
         (lambda one: one.replace("127.0.0.1:", "127.0.0.1:x"), "libpq"),
         (lambda one: one + "?sslmode=require", "sslmode"),
@@ -138,7 +138,7 @@ def test_a_server_that_stops_with_its_last_worker_is_not_waited_for(host: str, i
     place = StorePlace(address="postgresql://strands@db.example.com/strands")
     stops = psycopg.OperationalError("FATAL:  the database system is shutting down")
     error = failures.refused(stops, place, f"host={host} dbname=strands")
-    assert ("strands worker --dev" in str(error.fix)) is is_of_worker
+    assert ("strands workers start --dev" in str(error.fix)) is is_of_worker
 
 
 def test_a_server_that_does_not_answer_ends_the_wait(silent_port: int) -> None:

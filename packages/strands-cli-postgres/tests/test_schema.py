@@ -70,7 +70,7 @@ def test_a_store_is_made_once(database: str) -> None:
 def test_a_database_without_a_store_names_the_command_that_makes_one(database: str) -> None:
     for name in ("open", "check", "migrate"):
         error = refused(lambda name=name: use(name, database))
-        assert str(error.fix).startswith("strands store init --store postgresql://strands@")
+        assert str(error.fix).startswith("strands runs store init --store postgresql://strands@")
     assert run(database, TABLES) == []
 
 
@@ -100,7 +100,7 @@ def test_a_store_of_an_older_version_is_only_changed_by_migrate(database: str) -
     make_older(database)
     for name in ("open", "check", "init"):
         error = refused(lambda name=name: use(name, database))
-        assert str(error.fix).startswith("strands store migrate --store postgresql://strands@")
+        assert str(error.fix).startswith("strands runs store migrate --store postgresql://strands@")
     assert run(database, "SELECT value FROM strands.meta WHERE name = 'format'") == [("1",)]
 
 

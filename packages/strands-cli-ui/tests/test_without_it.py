@@ -34,7 +34,13 @@ def test_what_it_brings_says_what_to_install(words: tuple[str, ...], named: str,
 
 
 def test_nothing_else_misses_it(bare: Without) -> None:
-    for words in (("--help",), ("runs", "--help"), ("plugin", "list"), ("runs", "list"), ("list-supported",)):
+    for words in (
+        ("--help",),
+        ("runs", "--help"),
+        ("plugin", "list"),
+        ("runs", "list"),
+        ("explain", "supported"),
+    ):
         shown = bare.strands(*words)
         assert (shown.returncode, "strands-cli-ui" in shown.stdout) == (0, False), (words, shown.stdout + shown.stderr)
     assert bare.strands("run", QUICKSTART, "--quiet").returncode == 0

@@ -121,7 +121,7 @@ def test_a_store_without_queues_names_the_command_that_makes_them(store_address:
         pass
 
     words = shlex.split(str(raised.value.fix))
-    assert words[:4] == ["strands", "store", "init", "--store"]
+    assert words[:4] == ["strands", "runs", "store", "init", "--store"]
     assert words[4].endswith("?connect_timeout=9&schema=strands")
 
 

@@ -6,7 +6,13 @@ import pytest
 
 from tests.cli.strands import Folder
 
-COMMANDS = (["submit", "flow.yaml"], ["worker"], ["workers"], ["queue", "status"], ["queue", "cancel", "x"])
+COMMANDS = (
+    ["workers", "submit", "flow.yaml"],
+    ["workers", "start"],
+    ["workers"],
+    ["workers", "queue", "status"],
+    ["workers", "queue", "cancel", "x"],
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -20,4 +26,4 @@ def test_runs_in_a_directory_have_no_queues(folder: Folder, command: list[str]) 
 
 
 def test_a_workspace_that_is_not_a_directory_is_refused(folder: Folder) -> None:
-    assert folder.strands("worker", "--workspace", "none").code == 2
+    assert folder.strands("workers", "start", "--workspace", "none").code == 2

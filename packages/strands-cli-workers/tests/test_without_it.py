@@ -28,7 +28,12 @@ def bare(tmp_path: Path) -> Without:
 
 
 def test_its_commands_say_what_to_install(bare: Without) -> None:
-    for words in (["submit", "flow.yaml"], ["worker"], ["workers"], ["queue", "status"]):
+    for words in (
+        ["workers", "submit", "flow.yaml"],
+        ["workers", "start"],
+        ["workers"],
+        ["workers", "queue", "status"],
+    ):
         ran = bare.strands(*words)
         assert (ran.returncode, INSTALL in ran.stderr) == (18, True), ran.stdout + ran.stderr
 

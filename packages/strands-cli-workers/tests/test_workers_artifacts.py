@@ -79,7 +79,7 @@ def test_the_line_about_the_end_of_a_run_names_its_files(made: dict[str, Any]) -
 
 
 def test_a_submitted_run_says_how_its_files_are_fetched(site: Site) -> None:
-    ran = site.strands("submit", "writes.yaml", "--var", "topic=later", "--at", "2999-01-01T00:00")
+    ran = site.strands("workers", "submit", "writes.yaml", "--var", "topic=later", "--at", "2999-01-01T00:00")
 
     assert f"strands runs artifacts {ran.out.strip()} -o DIR" in ran.err
     refused = elsewhere(site, "runs", "artifacts", ran.out.strip())

@@ -48,7 +48,7 @@ def test_each_kind_of_connection_can_be_cut(clean: Site, postgres_server: Postgr
     site.until(lambda: site.status(run) == "completed")
     assert site.model.asked[f"first {topic}"] == 1
     assert site.model.asked[f"second (first {topic})"] <= 2
-    assert site.until(lambda: not any(one["running"] for one in site.json("queue", "status")["queues"]))
+    assert site.until(lambda: not any(one["running"] for one in site.json("workers", "queue", "status")["queues"]))
 
 
 @pytest.mark.parametrize("mode", ["immediate", "fast"] if ALL else ["immediate"])
@@ -167,7 +167,7 @@ def test_the_store_is_migrated_while_workers_work(clean: Site, postgres_server: 
     database = site.address.rpartition("/")[2]
     for statement in ("DROP INDEX strands.runs_newest", "UPDATE strands.meta SET value = '1' WHERE name = 'format'"):
         postgres_server.run(statement, database=database)
-    assert site.strands("store", "migrate").code == 0
+    assert site.strands("runs", "store", "migrate").code == 0
     held.set()
     for run in runs:
         site.until(lambda run=run: site.status(run) == "completed")

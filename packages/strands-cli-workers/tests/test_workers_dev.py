@@ -35,7 +35,7 @@ def wait_for_stop(root: Path) -> None:
 
 def drained(folder: Folder, **env: str) -> list[dict[str, str]]:
     """Let a worker take what waits, and return its log."""
-    ran = folder.strands("worker", "--dev", "--drain", "--log", "json", **env)
+    ran = folder.strands("workers", "start", "--dev", "--drain", "--log", "json", **env)
     assert ran.code == 0, ran.err
     return [json.loads(line) for line in ran.err.splitlines()]
 
@@ -57,11 +57,11 @@ def test_a_store_is_started_and_named_and_stays_for_the_next_time(folder: Folder
     wait_for_stop(folder.root)
     shown = folder.strands("runs", "list", "--store", address)
     assert shown.code == 17, "the server ends with its last worker"
-    assert "strands worker --dev" in shown.err
+    assert "strands workers start --dev" in shown.err
 
 
 def test_a_store_that_starts_and_one_that_is_named_are_two(folder: Folder) -> None:
-    ran: Ran = folder.strands("worker", "--dev", "--store", "postgresql://strands@db/strands")
+    ran: Ran = folder.strands("workers", "start", "--dev", "--store", "postgresql://strands@db/strands")
     assert ran.code == 2
     assert "omit" in ran.err
 

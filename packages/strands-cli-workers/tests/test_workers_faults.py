@@ -142,7 +142,7 @@ def test_a_run_moves_between_workers_while_it_is_cancelled(clean: Site) -> None:
     assert cancelled.code == 0, cancelled.err
     assert holder.end() == 0
     assert site.status(run) == "cancelled"
-    assert site.json("queue", "status")["queues"][0]["waiting"] == 0
+    assert site.json("workers", "queue", "status")["queues"][0]["waiting"] == 0
     asked = site.model.asked["first moving"]
     assert site.worker("--drain").end() == 0
     assert site.model.asked["first moving"] == asked

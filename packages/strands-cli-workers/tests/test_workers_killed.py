@@ -126,7 +126,7 @@ def test_a_worker_that_dies_at_any_boundary_leaves_a_run_that_completes(clean: S
         assert redone == (done.get(("tool", "steps.1")) is False), place
         assert acted(site)[queue] - acts[queue] == (not done.get(("tool", "steps.1"))), place
         assert acts[queue] <= (("tool", "steps.1") in done), place
-    states = site.json("queue", "status")["queues"]
+    states = site.json("workers", "queue", "status")["queues"]
     assert sum(one["running"] + one["waiting"] + one["delayed"] for one in states) == 0
 
 
@@ -136,7 +136,7 @@ def test_a_submitter_that_dies_before_the_run_is_in_its_queue_leaves_nothing_tha
 ) -> None:
     """A run that is stored is found by a worker; one that is not is submitted again under the same id."""
     site, topic = clean, f"submitted-{place.split(':')[1].strip('_')}"
-    words = ("submit", "flow.yaml", "--var", f"topic={topic}", "--id", topic)
+    words = ("workers", "submit", "flow.yaml", "--var", f"topic={topic}", "--id", topic)
     path = os.pathsep.join([str(site.folder.site), str(HERE)])
     killed = site.strands(*words, STRANDS_TEST_FIRST="killed_at", STRANDS_TEST_KILLED_AT=place, PYTHONPATH=path)
     assert killed.code == -signal.SIGKILL

@@ -170,7 +170,7 @@ async def block(tool, **kwargs):
     )
     queue = ("--queue", "of-hangs")
     worker = site.worker("--name", "hangs", *queue, "--frozen-after", "2s", "--drain-timeout", "0s")
-    ran = site.strands("submit", flow, "--yes", *queue)
+    ran = site.strands("workers", "submit", flow, "--yes", *queue)
     assert ran.code == 0, ran.err
     # A slow import can look frozen too, and a signal then ends the worker in order.
     site.until(blocked.exists)

@@ -21,11 +21,11 @@ def worker(site: Site) -> AWorker:
 def test_a_submitted_run_waits_and_a_worker_elsewhere_completes_it_with_its_own_key(site: Site) -> None:
     flow = site.flow("writes", outputs={"artifacts": [{"path": "out.txt", "from": "{{ last_response }}"}]})
 
-    ran = site.strands("submit", flow, "--var", "topic=bees")
+    ran = site.strands("workers", "submit", flow, "--var", "topic=bees")
     run_id = ran.out.strip()
     assert ran.code == 0
     assert site.status(run_id) == "queued"
-    assert site.json("queue", "status")["queues"][0]["waiting"] == 1
+    assert site.json("workers", "queue", "status")["queues"][0]["waiting"] == 1
 
     worker = site.worker("--drain")
 
@@ -40,7 +40,7 @@ def test_a_submitted_run_waits_and_a_worker_elsewhere_completes_it_with_its_own_
 def test_a_key_that_is_missing_where_a_run_is_submitted_is_a_warning(site: Site) -> None:
     site.flow("keyless", runtime={"provider": "openai", "model_id": "gpt"})
 
-    ran = site.strands("submit", "keyless.yaml", "--var", "topic=bees", "--queue", "without-workers")
+    ran = site.strands("workers", "submit", "keyless.yaml", "--var", "topic=bees", "--queue", "without-workers")
 
     assert (ran.code, ran.codes) == (0, ["missing-api-key"])
 
@@ -49,34 +49,34 @@ def test_a_directory_that_only_the_submitting_machine_has_is_named(site: Site) -
     (site.folder.work / "orders").mkdir()
     site.flow("mounts", env={"mounts": {"orders": "orders"}})
 
-    ran = site.strands("submit", "mounts.yaml", "--var", "topic=x", "--queue", "two")
+    ran = site.strands("workers", "submit", "mounts.yaml", "--var", "topic=x", "--queue", "two")
 
     assert ran.code == 0
     assert [line for line in ran.err.splitlines() if line.startswith("warning: ") and line.endswith(": orders")]
-    assert "strands worker --queue two" in ran.err
+    assert "strands workers start --queue two" in ran.err
 
 
 def test_a_run_that_could_not_run_anywhere_is_not_submitted(site: Site) -> None:
     before = len(site.json("runs", "list")["runs"])
 
-    assert site.strands("submit", "flow.yaml").code == 2
-    assert site.strands("submit", "flow.yaml", "--var", "topic=x", "--out", "/tmp/elsewhere").code == 2
-    assert site.strands("submit", "flow.yaml", "--var", "topic=x", "--at", "soon").code == 2
-    assert site.strands("submit", "flow.yaml", "--var", "topic=x", "--every", "soon").code == 2
+    assert site.strands("workers", "submit", "flow.yaml").code == 2
+    assert site.strands("workers", "submit", "flow.yaml", "--var", "topic=x", "--out", "/tmp/elsewhere").code == 2
+    assert site.strands("workers", "submit", "flow.yaml", "--var", "topic=x", "--at", "soon").code == 2
+    assert site.strands("workers", "submit", "flow.yaml", "--var", "topic=x", "--every", "soon").code == 2
 
     assert len(site.json("runs", "list")["runs"]) == before
 
 
 @pytest.mark.parametrize("more", [(), ("--every", "0 6 * * *")])
 def test_an_id_that_leads_out_of_the_folder_of_runs_is_not_submitted(site: Site, more: tuple[str, ...]) -> None:
-    ran = site.strands("submit", "flow.yaml", "--var", "topic=x", "--id", "../../escaped", *more)
+    ran = site.strands("workers", "submit", "flow.yaml", "--var", "topic=x", "--id", "../../escaped", *more)
 
     assert ran.code == 2
     assert "../../escaped" not in [run["id"] for run in site.json("runs", "list")["runs"]]
 
 
 def test_the_same_id_is_the_same_run(site: Site, worker: AWorker) -> None:
-    words = ("submit", "flow.yaml", "--id", "once", "--json")
+    words = ("workers", "submit", "flow.yaml", "--id", "once", "--json")
     first = site.strands(*words, "--var", "topic=once").document
     again = site.strands(*words, "--var", "topic=once").document
     other = site.strands(*words, "--var", "topic=other")
@@ -132,12 +132,12 @@ def test_a_run_that_fails_is_not_repeated_until_a_person_resumes_it(site: Site, 
 
 def test_a_queued_run_that_is_cancelled_is_never_run(site: Site, worker: AWorker) -> None:
     run_id = site.submit("cancelled", "--at", "2999-01-01T00:00")
-    assert site.json("queue", "status")["queues"][0]["delayed"] == 1
+    assert site.json("workers", "queue", "status")["queues"][0]["delayed"] == 1
 
     assert site.strands("runs", "cancel", run_id).code == 0
 
     assert site.status(run_id) == "cancelled"
-    assert site.json("queue", "status")["queues"][0]["delayed"] == 0
+    assert site.json("workers", "queue", "status")["queues"][0]["delayed"] == 0
     assert site.model.asked["first cancelled"] == 0
 
 
@@ -146,7 +146,7 @@ def test_a_queued_run_that_is_deleted_is_in_no_queue(site: Site, worker: AWorker
 
     assert site.strands("runs", "delete", run_id).code == 0
 
-    assert site.json("queue", "status")["queues"][0]["delayed"] == 0
+    assert site.json("workers", "queue", "status")["queues"][0]["delayed"] == 0
 
 
 def test_a_run_that_a_worker_works_on_is_cancelled_there(site: Site, worker: AWorker) -> None:
@@ -179,25 +179,27 @@ def _openai(site: Site) -> dict[str, Any]:
 
 
 def test_a_schedule_starts_runs_of_its_own_until_it_is_cancelled(site: Site, worker: AWorker) -> None:
-    submitted = site.json("submit", "flow.yaml", "--var", "topic=tick", "--id", "ticks", "--every", "* * * * * *")
+    submitted = site.json(
+        "workers", "submit", "flow.yaml", "--var", "topic=tick", "--id", "ticks", "--every", "* * * * * *"
+    )
     assert submitted["status"] == "scheduled"
-    assert [one["name"] for one in site.json("queue", "status")["schedules"]] == ["ticks"]
+    assert [one["name"] for one in site.json("workers", "queue", "status")["schedules"]] == ["ticks"]
 
     fired = worker.wait_for("fired", times=2)
-    assert site.strands("queue", "cancel", "ticks").code == 0
+    assert site.strands("workers", "queue", "cancel", "ticks").code == 0
 
     worker.wait_for("finished", fired["run"])
     runs = {run["id"]: run["status"] for run in site.json("runs", "list")["runs"] if run["id"].startswith("ticks")}
     assert runs.pop("ticks") == "cancelled"
     assert runs[fired["run"]] == "completed"
-    assert site.json("queue", "status")["schedules"] == []
-    assert site.strands("queue", "cancel", "ticks").code == 2
+    assert site.json("workers", "queue", "status")["schedules"] == []
+    assert site.strands("workers", "queue", "cancel", "ticks").code == 2
 
 
 def test_a_cancelled_schedule_that_is_submitted_again_starts_runs_again(site: Site, worker: AWorker) -> None:
-    words = ("submit", "flow.yaml", "--var", "topic=again", "--id", "again", "--queue", "default", "--every")
+    words = ("workers", "submit", "flow.yaml", "--var", "topic=again", "--id", "again", "--queue", "default", "--every")
     assert site.strands(*words, "0 6 1 1 *").code == 0
-    assert site.strands("queue", "cancel", "again").code == 0
+    assert site.strands("workers", "queue", "cancel", "again").code == 0
     assert site.strands(*words, "never").code == 2
     assert site.status("again") == "cancelled"
 
@@ -205,11 +207,11 @@ def test_a_cancelled_schedule_that_is_submitted_again_starts_runs_again(site: Si
 
     assert (submitted["new"], submitted["status"]) == (False, "scheduled")
     assert site.until(lambda: [run for run in site.json("runs", "list")["runs"] if run["id"].startswith("again-")])
-    assert site.strands("queue", "cancel", "again").code == 0
+    assert site.strands("workers", "queue", "cancel", "again").code == 0
 
 
 def test_a_schedule_and_a_run_do_not_share_an_id(site: Site) -> None:
-    words = ("submit", "flow.yaml", "--var", "topic=x", "--queue", "without-workers", "--id")
+    words = ("workers", "submit", "flow.yaml", "--var", "topic=x", "--queue", "without-workers", "--id")
     assert site.strands(*words, "one-run").code == 0
     assert site.strands(*words, "many-runs", "--every", "0 6 1 1 *").code == 0
 
@@ -218,7 +220,18 @@ def test_a_schedule_and_a_run_do_not_share_an_id(site: Site) -> None:
 
 
 def test_what_is_submitted_again_has_the_status_that_it_has(site: Site) -> None:
-    words = ("submit", "flow.yaml", "--var", "topic=x", "--queue", "without-workers", "--id", "gone", "--json")
+    words = (
+        "workers",
+        "submit",
+        "flow.yaml",
+        "--var",
+        "topic=x",
+        "--queue",
+        "without-workers",
+        "--id",
+        "gone",
+        "--json",
+    )
     assert site.strands(*words).document["status"] == "queued"
     assert site.strands("runs", "cancel", "gone").code == 0
 
@@ -232,7 +245,7 @@ def test_an_artifact_of_the_submitting_machine_is_in_no_workers_way(site: Site) 
     (site.folder.work / "artifacts").mkdir(exist_ok=True)
     (site.folder.work / "artifacts" / "there.txt").write_text("mine")
 
-    assert site.strands("submit", flow, "--var", "topic=x", "--queue", "without-workers").code == 0
+    assert site.strands("workers", "submit", flow, "--var", "topic=x", "--queue", "without-workers").code == 0
 
 
 def test_a_run_whose_ticket_was_lost_gets_another_one(site: Site) -> None:
@@ -246,7 +259,7 @@ def test_a_run_whose_ticket_was_lost_gets_another_one(site: Site) -> None:
     # By whichever worker of the store came first.
     assert site.until(lambda: any(one.events("recovered", run_id) for one in site.workers))
     # Its time is in its journal.
-    delayed = {one["name"]: one["delayed"] for one in site.json("queue", "status")["queues"]}
+    delayed = {one["name"]: one["delayed"] for one in site.json("workers", "queue", "status")["queues"]}
     assert delayed["default"] == 1
     assert site.status(run_id) == "queued"
 
@@ -263,7 +276,7 @@ def test_a_worker_without_the_tool_of_a_run_refuses_it_and_another_one_runs_it(s
     assert "shout" in refused["message"]
     assert site.status(run_id) == "queued"
     assert set(site.json("runs", "show", run_id)["refusals"]) == {"lacking"}
-    site.until(lambda: site.json("queue", "status")["refused"])
+    site.until(lambda: site.json("workers", "queue", "status")["refused"])
     equipped = site.worker("--name", "equipped", "--queue", "tools", PYTHONPATH=str(site.folder.site))
     equipped.wait_for("finished", run_id)
     shown = site.json("runs", "show", run_id)

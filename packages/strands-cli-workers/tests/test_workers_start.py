@@ -17,7 +17,7 @@ def test_a_worker_with_a_wrong_policy_takes_nothing(site: Site, content: str | N
     if content is not None:
         policy.write_text(content, encoding="utf-8")
 
-    ran = site.strands("worker", "--drain", "--policy", "policy.yaml")
+    ran = site.strands("workers", "start", "--drain", "--policy", "policy.yaml")
 
     assert (ran.code, "policy.yaml" in ran.err) == (21, True)
     assert "started" not in ran.err
@@ -25,7 +25,7 @@ def test_a_worker_with_a_wrong_policy_takes_nothing(site: Site, content: str | N
 
 def test_a_health_file_that_cannot_be_written_is_refused(site: Site) -> None:
     for file in ("missing/alive", "."):
-        ran = site.strands("worker", "--drain", "--health-file", file)
+        ran = site.strands("workers", "start", "--drain", "--health-file", file)
         assert (ran.code, "--health-file" in ran.err) == (2, True)
 
 

@@ -116,7 +116,7 @@ class Site:
 
     def submit(self, topic: str, *words: str, flow: str = "flow.yaml") -> str:
         """Submit a run, and return its id."""
-        ran = self.strands("submit", flow, "--var", f"topic={topic}", *words)
+        ran = self.strands("workers", "submit", flow, "--var", f"topic={topic}", *words)
         assert ran.code == 0, ran.err
         return ran.out.strip()
 
@@ -158,7 +158,7 @@ class AWorker:
         self.log: list[dict[str, Any]] = []
         self._address = site.address
         self._came = threading.Condition()
-        words = ("worker", "--log", "json", "--store", site.address, *words)
+        words = ("workers", "start", "--log", "json", "--store", site.address, *words)
         place = site.folder.root / f"worker{next(_NUMBERS)}"
         place.mkdir()
         self.data = Path(env.get("XDG_DATA_HOME", place / "data"))

@@ -179,7 +179,7 @@ def is_inside(path: str, folder: str) -> bool:
 UNKNOWN_PACKAGED = Code(
     "unknown-packaged",
     "No installed distribution brings a workflow, agent or skill of this name.",
-    "See what is installed: strands list-workflows",
+    "See what is installed: strands workflows list",
     2,
 )
 AMBIGUOUS_PACKAGED = Code(
@@ -195,7 +195,11 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 # Of the files beside workflows and agents: their recordings and tests.
 _BESIDE = (".recording", ".tests")
 SKILL = "SKILL.md"
-_COMMANDS = {"workflow": "strands run {}", "agent": "strands atomic run {}", "skill": "`path: package:{}` in `skills`"}
+_COMMANDS = {
+    "workflow": "strands run {}",
+    "agent": "strands workflows agent run {}",
+    "skill": "`path: package:{}` in `skills`",
+}
 
 
 @dataclass(frozen=True, slots=True)

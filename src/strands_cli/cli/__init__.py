@@ -59,6 +59,8 @@ def _answer(arguments: list[str]) -> int:
 def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
     """Return the work of a command line of only flags, files or words; None if Typer has to parse it."""
     command, words = arguments[:1], arguments[1:]
+    if arguments[:2] == ["tools", "list"]:
+        command, words = ["list-tools"], arguments[2:]
     if command == ["list-tools"]:
         from strands_cli.cli.commands.tool_list import FLAGS, list_installed
 

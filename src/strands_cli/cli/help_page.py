@@ -6,6 +6,12 @@ import os
 from itertools import groupby
 from operator import attrgetter
 from shutil import get_terminal_size
+from typing import TYPE_CHECKING
+
+from strands_cli.default_parts import COMMANDS, DEFAULTS, OURS, install_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Longer lines are hard to read.
 MOST_COLUMNS = 100
@@ -14,7 +20,7 @@ UNLIMITED = 10_000
 FEWEST_COLUMNS, BELOW = 26, 6
 PLUGIN_HEADING = "Of installed plugins:"
 # The width of the names of the core's commands, and the text after its list.
-_NAMES = 14
+_NAMES = 10
 # The widest column of the names of plugins' commands: the line of a longer name has its description after it.
 _MOST_NAMES = 24
 _AFTER_COMMANDS = "\n  Exit codes:"
@@ -44,7 +50,21 @@ def plugin_section(prefix: str = "") -> str:
         owners = " and ".join([row.distribution, *(other.distribution for other in others)])
         about = f"refused: claimed by {owners}" if others else f"{row.help} ({owners})"
         lines.append(f"  {name.ljust(width)}  {about}")
-    return "\n".join(["", PLUGIN_HEADING, *lines, ""]) if lines else ""
+    parts = [[PLUGIN_HEADING, *lines]] * bool(lines) + [[line] for line in _more(prefix, {row.name for row in rows})]
+    return "\n".join(line for part in parts for line in ("", *part)) + "\n" * bool(parts)
+
+
+def _more(prefix: str, installed: set[str]) -> Iterator[str]:
+    """Yield what no list of commands has: the shell's completion, and distributions of this project."""
+    ours = {name.removeprefix(prefix): owner for name, owner in OURS[COMMANDS].items() if name.startswith(prefix)}
+    absent = {name: owner for name, owner in ours.items() if "." not in name and name not in installed}
+    absent = {name: owner for name, owner in absent.items() if prefix + name not in DEFAULTS[COMMANDS]}
+    if not prefix:
+        yield "  To complete command lines in your shell: strands completion bash (or zsh, fish)"
+    if absent:
+        owners = set(absent.values())
+        install = install_of(owners.pop()) if len(owners) == 1 else "pip install 'strands-cli[all]'"
+        yield f"  More commands with {install}: {', '.join(sorted(absent))}"
 
 
 def fitted(page: str) -> str:

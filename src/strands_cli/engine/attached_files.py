@@ -83,7 +83,7 @@ class AttachedFiles:
         except AttachmentError:  # it is not needed any more
             return
         if is_changed:
-            again = f"for the new one: strands rerun {scope.run_id} --from {shlex.quote(scope.key)}"
+            again = f"for the new one: strands runs rerun {scope.run_id} --from {shlex.quote(scope.key)}"
             self._warn(f"the attachment {named.path} has changed; the run goes on with the stored one; {again}")
 
     def _read(self, named: NamedFile) -> Attachment:

@@ -171,7 +171,7 @@ def _require_own(journal: Journal, before: WorkflowSpec, after: Plan) -> None:
     run_id, file, spec = journal.get("id"), after.file, after.spec
     new = f"run it by itself: strands run {shlex.quote(file)}"
     if journal.get("status") == "completed":
-        fix = f"a new run reuses what was done: strands rerun {run_id} --from KEY"
+        fix = f"a new run reuses what was done: strands runs rerun {run_id} --from KEY"
         raise UsageError(f"the run {run_id} is complete; nothing of it is left to correct", fix=fix)
     if spec.name != before.name:
         raise UsageError(f"{file} is the workflow '{spec.name}', and the run {run_id} is of '{before.name}'", fix=new)

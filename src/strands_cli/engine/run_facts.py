@@ -136,7 +136,7 @@ def require_same(plan: Plan, journal: Journal, *, is_moved: bool = False) -> Non
     what_changed = "; ".join(changes) or f"its inputs or its workflow have changed{others}"
     raise RunRecordError(
         f"the run cannot be resumed, since it would not be the same run: {what_changed}",
-        fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",
+        fix=f"restore what it began with, or start a new run: strands runs rerun {journal.get('id')} --from KEY",
     )
 
 

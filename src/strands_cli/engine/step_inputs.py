@@ -92,7 +92,7 @@ class Conversations:
             if past.messages is None:
                 raise RunRecordError(
                     f"{key} was done without a conversation, which the agent '{step.agent}' has to continue",
-                    fix=f"do it again: strands rerun RUN --from {key}",
+                    fix=f"do it again: strands runs rerun RUN --from {key}",
                 )
         return tuple(
             message for key, exchange in exchanges.items() if key not in replaced for message in exchange.messages or ()

@@ -26,7 +26,9 @@ from strands_cli.default_parts import (
     FORMATS,
     HOOKS,
     MOST_CHARACTERS_OF_A_NAME,
+    MOVED,
     OPEN_GROUPS,
+    OURS,
     OWNERS,
     PART_GROUPS,
     PATTERNS,
@@ -108,7 +110,8 @@ class Part(NamedTuple):
 
 def typed_name(group: str, name: str) -> str:
     """Return a name as a person types it: a command of a group has a space where its entry point has a dot."""
-    return name.replace(".", " ") if group == COMMANDS else name
+    first, *more = name.split(".") if group == COMMANDS else [name]
+    return " ".join([MOVED.get(first, first), *more]) if more else first
 
 
 def not_installed(named: str, distribution: str) -> NotEquipped:
@@ -167,7 +170,7 @@ def part_named(group: str, name: str, scan: Scan | None = None) -> Part | None:
     Raises:
         Denied: Two distributions claim it, or one other than its owner, which is not installed.
     """
-    if name in DEFAULTS.get(group, {}):
+    if name in DEFAULTS.get(group, {}) and name not in OURS.get(group, {}):
         return Part(group, name, CORE, DEFAULTS[group][name])
     if name in RESERVED.get(group, ()):
         return None

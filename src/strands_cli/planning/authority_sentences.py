@@ -93,7 +93,7 @@ def _way_out(way: OutgoingData) -> str:
 UNTRUSTED_WORKFLOW = Code(
     "untrusted-workflow",
     "The workflow starts a program, or opens a folder, a file or a private network, which no person has allowed.",
-    "Read it (strands explain FILE), then: strands trust FILE",
+    "Read it (strands explain FILE), then: strands workflows trust FILE",
     21,
 )
 
@@ -131,9 +131,9 @@ def trust_refusal(trust: Trust) -> Denied:
     file = shlex.quote(file_to_trust(plan))
     # Another client's list of servers has nothing that `explain` could tell.
     how = "" if file.endswith(".json") else f" (strands explain {file})"
-    fix = f"read it{how}, then allow it: strands trust {file}"
+    fix = f"read it{how}, then allow it: strands workflows trust {file}"
     if file == "-":  # the next typed command has other standard input
-        fix = "save it as FILE, read it (strands explain FILE), then allow it: strands trust FILE"
+        fix = "save it as FILE, read it (strands explain FILE), then allow it: strands workflows trust FILE"
     if is_denied:
         fix = f"have the rule changed that denies workflow:{file}"
     unanswered = trust.authority.asked_uses if trust.standing != "allowed" else ()

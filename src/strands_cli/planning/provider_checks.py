@@ -33,7 +33,7 @@ from strands_cli.user_files.stored_keys import use_stored_key
 from strands_cli.versions import is_within
 
 UNKNOWN_PROVIDER = Code(
-    "unknown-provider", "A model provider that does not exist.", "Use one that `strands list-supported` shows."
+    "unknown-provider", "A model provider that does not exist.", "Use one that `strands explain supported` shows."
 )
 MISSING_EXTRA = Code(
     "missing-extra",

@@ -170,7 +170,7 @@ def _files(journal: StoredJournal, row: Row, where: WorkedOn | None, *, with_tex
     written = written_of(row)
     texts = _texts(journal, row, len(written)) if with_texts else []
     out = PurePath((journal.get("options") or {}).get("out_dir") or "")
-    words = ("rerun", journal.run_id, "--from", row.key, "--out", "again")
+    words = ("runs", "rerun", journal.run_id, "--from", row.key, "--out", "again")
     again = f"a new run writes it again, and calls nothing: {command(*words, store=journal.place)}"
     names = [path for path, _ in texts] or [_below(artifact["path"], out) for artifact in written]
     return [
@@ -222,7 +222,7 @@ def _require_complete(journal: StoredJournal) -> None:
         "running": ("runs", "show", run_id, "--follow"),
         "queued": ("runs", "show", run_id, "--follow"),
         "scheduled": ("runs", "list"),
-        "cancelled": ("rerun", run_id, "--from", "KEY"),
+        "cancelled": ("runs", "rerun", run_id, "--from", "KEY"),
     }.get(status, ("resume", run_id))
     fix = "\n        ".join(answers) or command(*next_words, store=store_place)
     raise ArtifactError(f"the run {run_id} is {status}: its artifacts are written when it is complete", fix=fix)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
 
-_WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun|approve|reject|runs show) RUN\b")
+_WITHOUT_RUN = re.compile(r"\bstrands (resume|runs rerun|approve|reject|runs show) RUN\b")
 # The facts of each question, and those that some have.
 _FACTS = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
 _FURTHER = ("schema", "problem", "tried", "approvers", "answers", "on_expiry", "delegated")

@@ -56,7 +56,7 @@ def _schema_of(model: type[FormatModel], title: str) -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the schema as the committed file and `strands schema` spell it."""
+    """Return the schema as the committed file and `strands workflows schema` spell it."""
     return json.dumps(workflow_schema(), ensure_ascii=False, indent=2) + "\n"
 
 

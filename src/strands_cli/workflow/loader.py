@@ -161,8 +161,8 @@ def _unknown_version(version: object, document: Document) -> NotEquipped:
     file = "FILE" if document.file.startswith("<") else shlex.quote(document.file)
     version_text = printable(str(version)) or repr(version)
     message = f"the file has version {version_text}, and the present format is version {PRESENT}"
-    fix = f"if an earlier strands-cli ran it: {install}, then it is read, and `strands migrate {file}` writes it as"
-    fix += f" version {PRESENT}; otherwise write `version: {PRESENT}`"
+    fix = f"if an earlier strands-cli ran it: {install}, then it is read, and `strands workflows migrate {file}`"
+    fix += f" writes it as version {PRESENT}; otherwise write `version: {PRESENT}`"
     return NotEquipped(message, findings=[Finding(UNKNOWN_FORMAT, message, document.where("/version"), fix)], fix=fix)
 
 
@@ -510,14 +510,16 @@ def _other_file(document: Document) -> Finding | None:
     value = document.value
     if _are_tests(value["tests"] if isinstance(value, dict) and value.keys() == {"tests"} else value):
         message = "these are tests of an agent, not a workflow"
-        return Finding(NOT_A_WORKFLOW, message, document.where(""), "name the agent's file: strands atomic test FILE")
+        return Finding(
+            NOT_A_WORKFLOW, message, document.where(""), "name the agent's file: strands workflows agent test FILE"
+        )
     if not isinstance(value, dict) or {"agents", "pattern"} & value.keys():
         return None
     if isinstance(value.get("prompt", value.get("$ref")), str) and "recording" not in value:
         import shlex  # off the happy path
 
         message = "this is a file of one agent, not a workflow"
-        fix = f"strands atomic validate {shlex.quote(document.file)}"
+        fix = f"strands workflows agent validate {shlex.quote(document.file)}"
     elif "recording" in value:
         message, fix = "this is a recording, not a workflow", "name the workflow that plays it"
     else:

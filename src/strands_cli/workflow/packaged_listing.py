@@ -108,7 +108,7 @@ class PackagedItem:
     reason: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON of `list-workflows`."""
+        """Return the JSON of `workflows list`."""
         home = self.file.home
         return {
             "name": self.file.ref,

@@ -50,7 +50,7 @@ class Shelf:
             self._connection = sqlite3.connect(f"file:{file}?mode=rw", uri=True, check_same_thread=False, timeout=60)
         except sqlite3.Error as error:
             raise RunRecordError(
-                f"{place} cannot be opened: {error}", fix=f"strands store init --store {place}"
+                f"{place} cannot be opened: {error}", fix=f"strands runs store init --store {place}"
             ) from None
         self._connection.isolation_level = None
 

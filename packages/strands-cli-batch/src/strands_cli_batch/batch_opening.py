@@ -71,7 +71,7 @@ def _require_fitting(choices: BatchChoices) -> None:
     if choices.engine and choices.limits:
         raise UsageError(
             "--limit is for rows that run in one process, and workers run these",
-            fix=f"limit the queue: strands queue limit {choices.queue} --rate 60/m",
+            fix=f"limit the queue: strands workers queue limit {choices.queue} --rate 60/m",
         )
     if choices.queue != DEFAULT_QUEUE and not choices.engine:
         raise UsageError("--queue is for rows that workers run, and this process runs these", fix="add --engine dbos")

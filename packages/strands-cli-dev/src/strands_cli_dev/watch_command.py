@@ -1,4 +1,4 @@
-"""The command `watch`: run a command again, in a child process, whenever a file that it depends on has changed."""
+"""The command `workflows watch`: run a command again, in a child process, after each change to its files."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ def watch(
 
     `strands run SPEC --watch` is a short form of it; `validate`, `plan` and `tools run` have it too.
 
-    Example: strands watch run report.yaml --var topic=bees
+    Example: strands workflows watch run report.yaml --var topic=bees
     """
     if "--json" in words:
         raise UsageError("--json prints one document, and a watched command has no end", fix="omit it")
     used = UsedFiles.of(words)
     if not used.places:
         raise UsageError(
-            "the command depends on no file", fix="strands watch run SPEC, or strands watch tools run NAME"
+            "the command depends on no file",
+            fix="strands run SPEC --watch, or strands tools run NAME --watch",
         )
     return _watch(words, used, sys.stdin.read() if "-" in words else None)
 

@@ -1,4 +1,4 @@
-"""The command `lsp`: the language server, and the corrections of `strands validate --fix`."""
+"""The command `workflows lsp`: the language server, and the corrections of `strands validate --fix`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lsp(
 ) -> None:
     """Serve an editor: findings, corrections, completion, hover and definitions in workflow files.
 
-    Example: strands lsp
+    Example: strands workflows lsp
     """
     if context.invoked_subcommand is None:
         from strands_cli_lsp.server import make_server

@@ -1,4 +1,4 @@
-"""Commands and files of the earlier strands-cli: `strands atomic`, for agents in files of their own."""
+"""Commands and files of the earlier strands-cli: `strands workflows agent`, for agents in files of their own."""
 
 __all__ = ["__version__"]
 

@@ -1,4 +1,4 @@
-"""The commands under `atomic`: list, describe, check, run and make single agents; `test` has a module of its own."""
+"""The commands under `workflows agent`: list, describe, check, run and make single agents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def list_agents(
 ) -> None:
     """List the files that hold one agent.
 
-    Example: strands atomic list agents
+    Example: strands workflows agent list agents
     """
     if not directory.is_dir():
         raise UsageError(f"{directory} is not a directory", fix="name a directory with agent files")
@@ -100,7 +100,7 @@ def _row(atomic: Atomic) -> dict[str, Any]:
 def describe(file: AGENT, as_json: JSON = False) -> None:
     """Show one agent: its purpose, its input and output, its model and its tools.
 
-    Example: strands atomic describe agents/summary.yaml
+    Example: strands workflows agent describe agents/summary.yaml
     """
     from strands_cli.api import load_agent, open_atomic
 
@@ -152,7 +152,7 @@ def validate(
 ) -> int:
     """Check agent files: structure, templates, schemas, and whether their tests fit their contract.
 
-    Example: strands atomic validate agents/*.yaml
+    Example: strands workflows agent validate agents/*.yaml
     """
     from strands_cli.api import FileChecks
 
@@ -176,7 +176,7 @@ def run(
 
     It is a run like any other, with a journal and limits.
 
-    Example: strands atomic run agents/summary.yaml --input @report.txt
+    Example: strands workflows agent run agents/summary.yaml --input @report.txt
     """
     from strands_cli.api import open_atomic, plan_atomic, run_in_terminal
 
@@ -228,7 +228,7 @@ def new(
 ) -> None:
     """Write the file of a new agent, with a contract and a test that passes.
 
-    Example: strands atomic new agents/summary
+    Example: strands workflows agent new agents/summary
     """
     import shlex
 
@@ -242,13 +242,17 @@ def new(
     if as_json:
         print_json({"made": [str(file) for file in files]})
         return
-    lines = [*(f"made {file}" for file in files), "next:", f"  strands atomic test {shlex.quote(str(files[0]))}"]
+    lines = [
+        *(f"made {file}" for file in files),
+        "next:",
+        f"  strands workflows agent test {shlex.quote(str(files[0]))}",
+    ]
     print_result("\n".join(lines))
 
 
 atomic_app = typer.Typer(
     help="Run, test and describe single agents that workflows use by $ref.\n\n"
-    "Example: strands atomic test agents/*.yaml"
+    "Example: strands workflows agent test agents/*.yaml"
 )
 atomic_app.command("list")(list_agents)
 atomic_app.command("describe")(describe)

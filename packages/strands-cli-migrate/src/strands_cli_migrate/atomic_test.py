@@ -1,4 +1,4 @@
-"""The command `atomic test`: run the tests in agent files, offline from their recordings or with a live model."""
+"""The command `workflows agent test`: run the tests in agent files, from their recordings or with a live model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run_tests(
     Tests are in the file, or in `tests.yaml` beside it. Tools are really called, under the usual rules.
     Exit code 10: a test failed; 3: there are no tests.
 
-    Example: strands atomic test agents/*.yaml --junit agents.xml
+    Example: strands workflows agent test agents/*.yaml --junit agents.xml
     """
     with json_on_failure({"tests": []} if as_json else None):
         request = chosen.request()

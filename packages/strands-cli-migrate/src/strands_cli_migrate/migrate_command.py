@@ -1,4 +1,4 @@
-"""The command `migrate`: write files of the earlier format as ones of the present format, with their comments."""
+"""The command `workflows migrate`: write files of the earlier format in the present one, with their comments."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def migrate(
 
     With --check the exit code is 3 where something would change.
 
-    Example: strands migrate flows/*.yaml
+    Example: strands workflows migrate flows/*.yaml
     """
     if out is not None and (len(files) > 1 or check or explain):
         raise UsageError("--output is for one file that is written", fix="leave it out: each file is written in place")

@@ -1,6 +1,6 @@
 """Workflows of the earlier format send the requests, ask the questions and write the files that their cases say.
 
-So they do as they are, and when `strands migrate` has written them in the present format.
+So they do as they are, and when `strands workflows migrate` has written them in the present format.
 """
 
 from __future__ import annotations

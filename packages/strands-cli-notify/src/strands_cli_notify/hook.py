@@ -46,7 +46,7 @@ class Notify:
 
 def _warning(problem: str, fix: str | None = None) -> str:
     line = " ".join(f"warning: not notified: {problem}".split())
-    return f"{line}\n  fix: {fix or 'strands notify --test'}"
+    return f"{line}\n  fix: {fix or 'strands runs notify --test'}"
 
 
 def send_test() -> Iterator[Check]:

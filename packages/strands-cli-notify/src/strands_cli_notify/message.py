@@ -17,7 +17,7 @@ from strands_cli_notify.targets import occasion_of
 
 FORMAT = 1
 MOST_QUESTIONS = 20
-_TEST = "a test of strands notify --test"
+_TEST = "a test of strands runs notify --test"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The command `notify`: the targets of the user's config file, and a test message to each."""
+"""The command `runs notify`: the targets of the user's config file, and a test message to each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def notify(
 ) -> int:
     """List whom your config file notifies of runs; with --test each gets a message; exit 18 if one does not arrive.
 
-    Example: strands notify --test
+    Example: strands runs notify --test
     """
     from strands_cli_notify.hook import Notify, send_test
 

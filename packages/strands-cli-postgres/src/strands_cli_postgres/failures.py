@@ -30,7 +30,10 @@ _REFUSALS = (
         ("does not support ssl", "ssl error", "certificate", "ssl is not enabled", "sslrootcert", "sslmode"),
         "check sslmode, sslrootcert and sslcert in the address, and the server's `ssl` settings",
     ),
-    (('database "',), "make the database: createdb {server} {database}, then: strands store init --store {address}"),
+    (
+        ('database "',),
+        "make the database: createdb {server} {database}, then: strands runs store init --store {address}",
+    ),
     (('role "',), "make the role: createuser {server} --pwprompt {user}"),
 )
 _PASSING = (
@@ -43,7 +46,7 @@ _PASSING = (
     (("timeout", "timed out"), "check the host, the port and the firewalls between"),
 )
 _OTHERWISE = "check that Postgres runs there and accepts connections: pg_isready {server}"
-_DEV_SERVER = "it runs while a worker of this kind does: strands worker --dev"
+_DEV_SERVER = "it runs while a worker of this kind does: strands workers start --dev"
 # By the code of an error; see https://www.postgresql.org/docs/current/errcodes-appendix.html
 _FIXES = {
     "42501": "let the role use the schema: GRANT USAGE ON SCHEMA {schema} TO ROLE; "
@@ -115,7 +118,7 @@ def unusable(error: BaseException, place: StorePlace, schema: str) -> RunRecordE
 
 def unusable_fix(error: BaseException, schema: str) -> str:
     """Return the fix for a failed statement."""
-    fix = _FIXES.get(getattr(error, "sqlstate", None) or "", "see what the store says: strands store check")
+    fix = _FIXES.get(getattr(error, "sqlstate", None) or "", "see what the store says: strands runs store check")
     return fix.format(schema=schema)
 
 

@@ -220,7 +220,7 @@ def _apply(connection: psycopg.Connection[Any], schema: str, stored_format: int)
 
 
 def _command(name: str, store: object) -> str:
-    return shlex.join(["strands", "store", name, "--store", str(store)])
+    return shlex.join(["strands", "runs", "store", name, "--store", str(store)])
 
 
 def _newer(place: StorePlace, stored_format: int) -> RunRecordError:

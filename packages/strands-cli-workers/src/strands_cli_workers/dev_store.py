@@ -1,4 +1,4 @@
-"""The store of `worker --dev`: started where the user's data is, made ready, and shared by all such workers."""
+"""The store of `workers start --dev`: started where the user's data is, made ready, and shared by all such workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def dev_store() -> Iterator[StorePlace]:
     try:
         from strands_cli_postgres.dev_server import dev_server
     except ModuleNotFoundError as error:
-        message = "no plugin for the store of `worker --dev` is installed"
+        message = "no plugin for the store of `workers start --dev` is installed"
         raise NotEquipped(message, fix="pip install 'strands-cli[dev-server]'") from error
     folder = user_data_dir(os.environ) / FOLDER
     with dev_server(folder) as address:

@@ -38,7 +38,7 @@ _NOTHING = "none"
 def status_of_queues(chosen: Chosen, as_json: JSON = False) -> None:
     """Show what waits in each queue, the schedules, and the runs that workers have refused.
 
-    Example: strands queue status --json
+    Example: strands workers queue status --json
     """
     with opened_queue(place_of(chosen)) as (_, queue):
         states, schedules, refused = queue.states(), queue.schedules(), queue.refused(MOST_REFUSED)
@@ -84,10 +84,12 @@ def limit_queue(
 ) -> None:
     """Limit the runs of a queue, for all its workers together.
 
-    Example: strands queue limit default --concurrency 20 --rate 60/m
+    Example: strands workers queue limit default --concurrency 20 --rate 60/m
     """
     if concurrency is None and rate is None:
-        raise UsageError("neither --concurrency nor --rate is given", fix="strands queue status shows the limits")
+        raise UsageError(
+            "neither --concurrency nor --rate is given", fix="strands workers queue status shows the limits"
+        )
     require_queue_name(name)
     with opened_queue(place_of(chosen)) as (_, queue):
         if not is_new:
@@ -114,7 +116,7 @@ def cancel_schedule(
 ) -> None:
     """End a schedule; runs that it has started stay.
 
-    Example: strands queue cancel daily-report
+    Example: strands workers queue cancel daily-report
     """
     from strands_cli_workers.submission import SCHEDULED
 
@@ -181,7 +183,7 @@ def _schedule_document(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-ABOUT = "Look at the queues of a store, limit them, and end schedules.\n\nExample: strands queue status"
+ABOUT = "Look at the queues of a store, limit them, and end schedules.\n\nExample: strands workers queue status"
 queue_app = typer.Typer(help=ABOUT)
 for _name, _command in {"status": status_of_queues, "limit": limit_queue, "cancel": cancel_schedule}.items():
     queue_app.command(_name)(_command)

@@ -116,7 +116,7 @@ class QueueDatabase:
         """Return the error of a store without queues."""
         return RunRecordError(
             f"the store {self.place} {has}",
-            fix=shlex.join(["strands", "store", "init", "--store", str(self.place)]),
+            fix=shlex.join(["strands", "runs", "store", "init", "--store", str(self.place)]),
         )
 
 

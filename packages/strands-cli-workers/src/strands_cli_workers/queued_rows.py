@@ -90,7 +90,7 @@ class QueuedRows:
         """
         with opened_queue(store.place) as (_, queue):
             if not any(name in worker.queues and worker.is_alive for worker in queue.workers()):
-                warn(f"no worker works on the queue: strands worker --queue {name}")
+                warn(f"no worker works on the queue: strands workers start --queue {name}")
             queued = cls(rows, store, queue, name, warn, budget)
             looking = asyncio.ensure_future(queued._look())
             try:

@@ -1,4 +1,4 @@
-"""The command `submit`: store a run and put it in a queue, for a worker."""
+"""The command `workers submit`: store a run and put it in a queue, for a worker."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def submit(
 ) -> None:
     """Store a run in a database and let it wait for a worker.
 
-    Example: strands submit report.yaml --var topic=bees --store postgresql://strands@db/strands
+    Example: strands workers submit report.yaml --var topic=bees --store postgresql://strands@db/strands
     """
     from strands_cli.api import require_trust
 
@@ -130,7 +130,7 @@ def _line(submitted: SubmittedRun, ticket: Ticket, every: str | None) -> str:
         return f"it was submitted already, and is {submitted.status}"
     if every is not None:
         return f"each run of the schedule {submitted.run_id} waits in the queue {ticket.queue} for a worker"
-    start = shlex.join(["strands", "worker", "--queue", ticket.queue])
+    start = shlex.join(["strands", "workers", "start", "--queue", ticket.queue])
     return f"it waits in the queue {ticket.queue} for a worker: {start}"
 
 

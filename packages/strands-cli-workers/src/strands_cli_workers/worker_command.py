@@ -1,4 +1,4 @@
-"""The commands `worker`, which works on the runs of queues, and `workers`, which lists who does."""
+"""The commands `workers start`, which works on the runs of queues, and `workers list`, which lists who does."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class WorkerLog(ShownFlags):
 
 
 @with_run_options(only=("policy", "store"))
-def worker(
+def start(
     *,
     how: WorkerOptions,
     chosen: Chosen,
@@ -123,7 +123,7 @@ def worker(
 ) -> int:
     """Work on submitted runs until Ctrl-C or SIGTERM, which let the runs that it works on end.
 
-    Example: strands worker --concurrency 8 --store postgresql://strands@db/strands
+    Example: strands workers start --concurrency 8 --store postgresql://strands@db/strands
     """
     from strands_cli_workers.dev_store import dev_store
 
@@ -211,10 +211,10 @@ def report(event: WorkerEvent) -> None:
 
 
 @with_run_options(only=("store",))
-def workers(chosen: Chosen, as_json: JSON = False) -> None:
+def list_workers(chosen: Chosen, as_json: JSON = False) -> None:
     """List the workers of a store: who is alive, and on what they work.
 
-    Example: strands workers --store postgresql://strands@db/strands
+    Example: strands workers list --store postgresql://strands@db/strands
     """
     from strands_cli_workers.open_queue import opened_queue
 

@@ -33,7 +33,7 @@ class Workspace:
         """Return the folder in which a run works; it need not exist.
 
         Raises:
-            UsageError: The id would lead out of the folder of all runs: `submit` did not store it.
+            UsageError: The id would lead out of the folder of all runs: `workers submit` did not store it.
         """
         require_id(run_id)
         return self.folder or self.root / "runs" / run_id

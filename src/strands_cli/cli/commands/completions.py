@@ -231,7 +231,7 @@ def topics(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     from strands_cli.cli.commands.explain_pages import PAGES
     from strands_cli.cli.output.codes import declared_codes
 
-    yield from ("policy", *PAGES, *declared_codes(), *_files(_YAML, incomplete))
+    yield from ("policy", "supported", *PAGES, *declared_codes(), *_files(_YAML, incomplete))
 
 
 tools = completer(_tools)

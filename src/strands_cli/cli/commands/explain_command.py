@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from strands_cli.policy.rule import Rule
 
 
-POLICY_TOPIC = "policy"
+POLICY_TOPIC, SUPPORTED_TOPIC = "policy", "supported"
 # Before a number they are no name of a code.
 _EXIT_WORDS = ("exit", "exit-code", "code", "status")
 
@@ -34,7 +34,7 @@ def explain(
         str,
         typer.Argument(
             metavar="SPEC|CODE|policy",
-            help="A workflow, a finding's code, an exit code, a page, or `policy`.",
+            help="A workflow, a finding's code, an exit code, a page, `supported`, or `policy`.",
             autocompletion=completions.topics,
         ),
     ],
@@ -58,8 +58,15 @@ def explain(
 ) -> None:
     """Explain a workflow, a finding's code, an exit code, or the policy for a tool; runs and imports nothing.
 
+    `supported` lists patterns, steps, providers, tool references, template filters and exit codes.
+
     Example: strands explain report.yaml
     """
+    if subject == SUPPORTED_TOPIC and ref is None:
+        from strands_cli.cli.commands.list_commands import list_supported
+
+        list_supported(as_json=as_json)
+        return
     if subject != POLICY_TOPIC:
         _explain_one(subject, ref, more=ref is not None or call_input is not None, policy=policy, as_json=as_json)
         return

@@ -1,4 +1,4 @@
-"""The commands `list-supported`, from the code that implements the listed parts, and `list-workflows`."""
+"""The page `explain supported`, from the code that implements the listed parts, and `workflows list`."""
 
 from __future__ import annotations
 
@@ -37,11 +37,8 @@ REFERENCES = {
 }
 
 
-def list_supported(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
-    """List what this version supports: patterns, steps, providers, tool references, template filters, exit codes.
-
-    Example: strands list-supported
-    """
+def list_supported(*, as_json: bool) -> None:
+    """Print what this version supports: patterns, steps, providers, tool references, template filters, exit codes."""
     sections = {name.replace("_", " "): rows() for name, rows in _SECTIONS.items()}
     if as_json:
         print_json(dict(zip(_SECTIONS, sections.values(), strict=True)))
@@ -133,7 +130,7 @@ _SECTIONS: dict[str, Callable[[], Rows]] = {
 }
 
 
-# The command `list-workflows`: workflows, agents and skills of installed distributions, without an import of them.
+# The command `workflows list`: workflows, agents and skills of installed distributions, without an import of them.
 
 
 def list_workflows(
@@ -146,7 +143,7 @@ def list_workflows(
 ) -> int:
     """List the workflows, agents and skills that installed packages bring, without importing any of them.
 
-    Example: strands list-workflows --source
+    Example: strands workflows list --source
     """
     from strands_cli.workflow.packaged_listing import list_packaged
 
@@ -176,7 +173,7 @@ def _chosen(every: Sequence[PackagedItem], names: Sequence[str]) -> list[Package
     for typed, (distribution, name) in zip(names, pairs, strict=True):
         if not any(_fits(listing, distribution, name) for listing in every):
             refs = {listing.file.ref for listing in every} | {listing.file.home.distribution for listing in every}
-            fix = suggest(typed, refs, "see them all: strands list-workflows", form="strands list-workflows {}")
+            fix = suggest(typed, refs, "see them all: strands workflows list", form="strands workflows list {}")
             raise UsageError(f"no installed package brings {typed!r}", fix=fix)
     return [listing for listing in every if not pairs or any(_fits(listing, *pair) for pair in pairs)]
 

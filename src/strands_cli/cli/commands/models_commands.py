@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands.command_options import JSON
-from strands_cli.cli.commands.plugin_commands import group
+from strands_cli.cli.commands.plugin_commands import OpenGroup, group
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import one_line, table
@@ -322,13 +322,16 @@ def _variable_of(name: str) -> str:
 
 
 models_app = group(
-    "Choose the model that is taken by default, name models, and see which can be used here.",
+    "Choose the model that is taken by default, name models, see which can be used here, and store their keys.\n\n"
+    "`strands keys set` is `strands models keys set`.\n\nExample: strands models default openai/gpt-4.1-mini",
     {"list": list_models, "default": default_model, "alias": alias},
+    cls=OpenGroup,
     no_args_is_help=False,
     invoke_without_command=True,
     callback=models,
 )
 keys_app = group(
-    "Store the keys of model providers for this user; a variable of the environment beats them.",
+    "Store the keys of model providers for this user; a variable of the environment beats them.\n\n"
+    "Example: strands keys set openai",
     {"set": set_key, "list": list_keys, "remove": remove_key},
 )

@@ -185,7 +185,7 @@ def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, i
     try:
         with _opened(place, run_id) as journal:
             if (refused := final_refusal(journal)) is not None:
-                again = command("rerun", run_id, "--from", refused, store=place)
+                again = command("runs", "rerun", run_id, "--from", refused, store=place)
                 on = f"the refusal is final; to ask again in a new run: {again}"
             if isinstance(error, (FileAtFault, CallFailed)):
                 file = str(journal.get("file"))
@@ -201,7 +201,7 @@ def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, i
 def _after_correction(file: str, error: FileAtFault | CallFailed, run_id: str, place: StorePlace) -> str:
     """Return how a run continues when its file is corrected; that of an agent is a part of the workflow around it."""
     if file.startswith("<atomic "):
-        again = command("rerun", run_id, "--from", getattr(error, "step", None) or "KEY", store=place)
+        again = command("runs", "rerun", run_id, "--from", getattr(error, "step", None) or "KEY", store=place)
         return f"after the correction, a new run reuses what was done: {again}"
     again = command("resume", run_id, "--spec", "FILE" if file.startswith("<") else file, store=place)
     return f"after the correction, continue with: {again}"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from strands_cli.cli.help_page import UNLIMITED, fitted, plugin_section
-from strands_cli.default_parts import COMMANDS, DEFAULTS, OURS
+from strands_cli.default_parts import COMMANDS, DEFAULTS, MOVED, OURS, PROMISED
 from strands_cli.errors import Interrupted, PluginFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
@@ -133,12 +134,12 @@ def group(about: str, commands: Mapping[str, Callable[..., Any]], **attributes: 
 # The core's commands by name; the module of a command is imported when the command is used.
 
 
-# The names of `default_parts.DEFAULTS` by the headings of the help.
+# The names of `default_parts.DEFAULTS` by the headings of the help; all others are below one of these.
 HEADINGS = {
-    "Workflows": ("run", "new", "validate", "plan", "explain", "trust", "schema"),
-    "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "store"),
-    "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
-    "This machine": ("models", "keys", "list-supported", "completion"),
+    "Workflows": ("run", "new", "validate", "plan", "explain", "workflows"),
+    "Stored runs": ("runs", "resume", "approve", "reject"),
+    "Tools": ("tools", "plugin", "lock"),
+    "This machine": ("models",),
 }
 
 # Words of other programs, with the command that does the same here.
@@ -159,14 +160,14 @@ SYNONYMS = {
     "compare": "runs diff",
     "stats": "runs stats",
     "grep": "runs search",
-    "list": "list-tools",
+    "list": "tools list",
     "install": "plugin install",
-    "search": "list-tools",
+    "search": "tools list",
     "providers": "models",
     "model": "models",
-    "key": "keys",
-    "agent": "atomic",
-    "test": "atomic test",
+    "key": "models keys",
+    "agent": "workflows agent",
+    "test": "workflows agent test",
     "policy": "explain policy",
     "status": "runs list",
     "cancel": "runs cancel",
@@ -174,7 +175,7 @@ SYNONYMS = {
     "uninstall": "plugin uninstall",
     "version": "--version",
     # No command here does the same, and no name looks like them either.
-    "login": "keys set",
+    "login": "models keys set",
 }
 
 
@@ -182,22 +183,30 @@ OWN = DEFAULTS[COMMANDS]
 
 
 class CommandTable(Mapping[str, Any]):
-    """Every command of the core by name; a command is built when it is looked up."""
+    """The core's commands of the program or of a group, by name; a command is built when it is looked up."""
 
-    def __init__(self) -> None:
-        self._built: dict[str, Any] = {}
+    def __init__(self, prefix: str = "", others: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Select the commands.
+
+        Args:
+            prefix: The start of their names in `default_parts.DEFAULTS`: `runs.`.
+            others: Commands that are there already.
+        """
+        self._built, self._prefix = dict(others), prefix
+        names = (name.removeprefix(prefix) for name in OWN if name.startswith(prefix))
+        self._names = dict.fromkeys([*others, *(name for name in names if "." not in name)])
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            module, _, attribute = OWN[name].partition(":")
+            module, _, attribute = OWN[self._prefix + name].partition(":")
             self._built[name] = built_command(name, getattr(import_module(module), attribute))
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(OWN)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(OWN)
+        return len(self._names)
 
 
 def built_command(name: str, value: Any) -> Any:
@@ -213,7 +222,8 @@ def built_command(name: str, value: Any) -> Any:
     if isinstance(value, typer.Typer):
         _fit(value)
         only = value.registered_commands
-        if not (only or value.registered_groups or value.registered_callback or callable(value.info.callback)):
+        has_callback = value.registered_callback or callable(value.info.callback)
+        if not (only or value.registered_groups or has_callback or value.info.cls is OpenGroup):
             raise TypeError("it is a Typer application without a command")
         if len(only) == 1 and not value.registered_groups and value.registered_callback is None:
             command = copy(only[0])
@@ -257,6 +267,10 @@ _HIGHEST_CODE = 255
 
 class OpenGroup(HelpGroup):
     """A group of the core's commands, followed by those that installed distributions add to it by a name with a dot."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands: Any = CommandTable(self._prefix(), self.commands)
 
     def _prefix(self) -> str:
         """Return the start of the names that its commands have as entry points: `runs.` for `strands runs`."""
@@ -327,9 +341,6 @@ class OpenGroup(HelpGroup):
 class Commands(OpenGroup):
     """The program: the core's commands, followed by those of installed distributions."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**{**attributes, "commands": COMMANDS_OF_CORE})
-
     def _prefix(self) -> str:
         return ""
 
@@ -350,12 +361,13 @@ class Commands(OpenGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of a name; the error for an unknown one suggests the names of other programs, too."""
+        args = _with_present_words(args, says_so=not ctx.resilient_parsing)
         try:
             return super().resolve_command(ctx, args)
         except StrandsCliError:
             raise
         except Exception as unknown:
-            _suggest(unknown, args[0], [*COMMANDS_OF_CORE, *self._names_of_others()])
+            _suggest(unknown, args[0], [*self.commands, *self._names_of_others(), *MOVED])
             raise
 
 
@@ -434,9 +446,23 @@ def _failed(part: Part, error: BaseException) -> PluginFailed:
     return PluginFailed(message, fix=fix)
 
 
+def _with_present_words(args: list[str], *, says_so: bool) -> list[str]:
+    """Return a command line with the present words for its command."""
+    for count in (2, 1):
+        earlier = " ".join(args[:count])
+        if earlier in MOVED:
+            if says_so and earlier not in PROMISED:
+                from strands_cli.cli.output.messages import say
+
+                say(f"`strands {earlier}` is now `strands {MOVED[earlier]}`")
+            return [*MOVED[earlier].split(), *args[count:]]
+    return args
+
+
 def _suggest(unknown: Any, name: str, names: Iterable[str]) -> None:
     """Let an error suggest the commands of plugins as well as the program's own."""
     message = getattr(unknown, "message", "").partition(" Did you mean")[0]
-    synonym = SYNONYMS.get(name.lower())
-    guess = f"strands {synonym}" if synonym else did_you_mean(name, names) if synonym is None else None
+    close = did_you_mean(name, names)
+    words = SYNONYMS.get(name.lower()) or (None if close in PROMISED else MOVED.get(close or ""))
+    guess = f"strands {words}" if words else close
     unknown.message = f"{message} Did you mean {guess!r}?" if guess else message

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.plugin_commands import OpenGroup, group
-from strands_cli.cli.commands.plugin_installer import disable, enable, install, uninstall, upgrade
 from strands_cli.cli.output.messages import say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
@@ -178,18 +176,3 @@ def _installed(name: str, catalog: Catalog) -> str:
         finding = Finding(UNKNOWN_DISTRIBUTION, message, None, suggest(plain, catalog.scan.records))
         raise InvalidInput(message, findings=[finding])
     return plain
-
-
-plugin_app = group(
-    "Find, install, switch and verify plugins; distributions for authors add commands.\n\nExample: strands plugin list",
-    {
-        "install": install,
-        "upgrade": upgrade,
-        "uninstall": uninstall,
-        "list": list_installed,
-        "verify": verify,
-        "enable": enable,
-        "disable": disable,
-    },
-    cls=OpenGroup,
-)

@@ -14,7 +14,6 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
-from strands_cli.cli.commands.plugin_commands import OpenGroup, group
 from strands_cli.cli.commands.running.trust_command import require_trust_in
 from strands_cli.cli.commands.tool_list import (
     MOST_OF_A_REASON,
@@ -501,10 +500,3 @@ def _sections(record: ToolRecord) -> Iterable[tuple[str, Any]]:
     ):
         if value:
             yield title, value
-
-
-tools_app = group(
-    "List, show and run tools; import MCP servers.\n\nExample: strands tools show calculator",
-    {"list": list_tools, "show": show_tool, "run": run_tool, "import": import_servers},
-    cls=OpenGroup,
-)

@@ -56,10 +56,10 @@ def _fix(context: typer.Context, words: list[str]) -> int:
     from strands_cli.default_parts import COMMANDS, OURS
     from strands_cli.parts.named_parts import not_installed, part_named
 
-    if part_named(COMMANDS, "lsp") is None:
-        raise not_installed("--fix", OURS[COMMANDS]["lsp"])
+    if part_named(COMMANDS, "workflows.lsp") is None:
+        raise not_installed("--fix", OURS[COMMANDS]["workflows.lsp"])
     program: Any = context.find_root().command
-    return int(program.main(args=["lsp", "fix", *words], prog_name="strands", standalone_mode=False) or 0)
+    return int(program.main(args=["workflows", "lsp", "fix", *words], prog_name="strands", standalone_mode=False) or 0)
 
 
 def schema(
@@ -79,7 +79,7 @@ def schema(
 
     With a workflow it is the schema of that workflow's inputs, for programs.
 
-    Example: strands schema > workflow.schema.json
+    Example: strands workflows schema > workflow.schema.json
     """
     from strands_cli.cli.output.results import print_json
     from strands_cli.workflow.format_schema import agent_schema, offer_patterns, offer_tools, workflow_schema

@@ -51,7 +51,7 @@ _real: TextIO | None = None
 _is_json = False
 # The advice for an option that only another command has.
 _OPTIONS_ELSEWHERE = {
-    "--notify": "strands notify --test sends a test message to each target of your config file",
+    "--notify": "strands runs notify --test sends a test message to each target of your config file",
     "--publisher": "strands plugin publisher NAME asks the index again who published it",
     "--budget": "limit the money by --max-cost 0.50, and the rest in the workflow: `runtime: {budgets: {max_tokens: "
     "50000}}`; a stored run can raise them: strands resume RUN --budget max_tokens=50000",

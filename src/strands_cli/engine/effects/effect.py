@@ -98,7 +98,7 @@ class Effect:
             if row.digest != digest:
                 raise RunRecordError(
                     f"the input of {row.key} is not the one that the run recorded",
-                    fix=f"a new run can use what comes before it: strands rerun RUN --from {shlex.quote(row.key)}",
+                    fix=f"a new run can use what comes before it: strands runs rerun RUN --from {shlex.quote(row.key)}",
                 )
             self.recorded = row
         elif row.status == "waiting" and row.digest == digest:

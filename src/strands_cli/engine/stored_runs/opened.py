@@ -60,7 +60,7 @@ def opened_run(store: RunStore, run_id: str, *, hold: bool) -> StoredJournal:
             fix = f"strands {command} resume {run_id}; the runs: strands runs list --parts {run_id}"
             raise UsageError(f"{run_id} consists of other runs", fix=fix)
         if hold and journal.get("status") == "cancelled":
-            fix = f"strands rerun {run_id} --from KEY"
+            fix = f"strands runs rerun {run_id} --from KEY"
             raise UsageError(f"the run {run_id} was cancelled", fix=fix)
         if hold:
             hide_secrets_of(journal)

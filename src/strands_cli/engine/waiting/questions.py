@@ -289,7 +289,7 @@ def _instead(journal: Journal) -> str:
     elif status == "running":
         first = "it is at work; to follow it: strands runs show RUN --follow"
     elif refused is not None:
-        first = f"the refusal is final; to ask again in a new run: strands rerun RUN --from {shlex.quote(refused)}"
+        first = f"the refusal is final; to ask again in a new run: strands runs rerun RUN --from {shlex.quote(refused)}"
     return f"{first}; what it did: strands runs show RUN"
 
 

@@ -260,7 +260,7 @@ def _continuation(journal: StoredJournal, calls: Sequence[Row]) -> Iterator[str]
     if (key := _step_in_new_run(journal, calls)) is None:
         yield from ("resume", journal.run_id)
         return
-    yield from ("rerun", journal.run_id, "--from", key)
+    yield from ("runs", "rerun", journal.run_id, "--from", key)
     if journal.row("artifacts") is not None:
         yield "--force"
 

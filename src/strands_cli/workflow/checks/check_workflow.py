@@ -359,7 +359,7 @@ def _syntax(site: Site, error: TemplateError, workflow: LoadedWorkflow) -> Findi
     where = workflow.where_in_text(site.pointer, error.line)
     # The message names the similar filter, where there is one.
     problem, separator, guess = error.message.partition("; did you mean ")
-    fix = f"did you mean {guess}" if separator else "see `strands list-supported` for the filters"
+    fix = f"did you mean {guess}" if separator else "see `strands explain supported` for the filters"
     if error.is_syntax:
         problem, fix = explain_syntax(site.text, problem, is_condition=site.is_condition)
     return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix, edits=error.edits)

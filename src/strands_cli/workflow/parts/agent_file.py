@@ -186,7 +186,7 @@ class AgentFile(AgentSpec):
     version: int | float | str | None = Field(default=None, description="Version of the agent, for people.")
     name: Identifier | None = Field(default=None, description="The agent's name; that of the file if not given.")
     description: str | None = Field(default=None, description="What the agent does, for people.")
-    tests: tuple[AgentTest, ...] = Field(default=(), description="Tests that `strands atomic test` runs.")
+    tests: tuple[AgentTest, ...] = Field(default=(), description="Tests that `strands workflows agent test` runs.")
 
 
 FOR_PEOPLE = AgentFile.model_fields.keys() - AgentSpec.model_fields.keys()

@@ -34,7 +34,7 @@ _OF_OTHERS = {
     "!": "write `not` for `!`",
     "?": "write `b if a else c` for `a ? b : c`",
 }
-_GENERAL = "templates are those of Jinja; the filters are in `strands list-supported`"
+_GENERAL = "templates are those of Jinja; the filters are in `strands explain supported`"
 _OPENING = {")": "(", "]": "[", "}": "{"}
 _PAIRS = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"))
 

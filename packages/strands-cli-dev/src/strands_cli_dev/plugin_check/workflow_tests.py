@@ -29,7 +29,7 @@ PACKAGE_UNTESTED = Code(
 
 # The distribution that runs the tests of agents.
 RUNNER = "strands-cli-migrate"
-NO_RUNNER = f"`strands atomic test` comes with {RUNNER}, which is not installed"
+NO_RUNNER = f"`strands workflows agent test` comes with {RUNNER}, which is not installed"
 TEST_SECONDS = 120.0
 # The inputs of a workflow's test, beside it: STEM.inputs.yaml.
 INPUTS = ".inputs.yaml"
@@ -76,7 +76,7 @@ def run_tests(check: FolderCheck, *, with_tools: bool, seconds: float = TEST_SEC
         elif workflow.calls_tools and not with_tools:
             reason = f"it calls tools ({', '.join(workflow.calls_tools)}): add --import to run it"
             workflow_outcomes = [TestOutcome(workflow.kind, workflow.name, "", "skipped", reason)]
-        elif workflow.kind == "agent" and not entry_points(group="strands_cli.commands", name="atomic"):
+        elif workflow.kind == "agent" and not entry_points(group="strands_cli.commands", name="workflows.agent"):
             workflow_outcomes = [TestOutcome(workflow.kind, workflow.name, "", "skipped", NO_RUNNER)]
         else:
             workflow_outcomes = list(_run_apart(workflow, seconds))
@@ -112,7 +112,7 @@ def _run_apart(runnable: Runnable, seconds: float) -> Iterator[TestOutcome]:
             more = ["--vars-file", str(inputs)] if inputs.is_file() else []
             words = ["run", str(file), "--provider", "replay", *more, "--json"]
         else:
-            words = ["atomic", "test", str(file), "--json"]
+            words = ["workflows", "agent", "test", str(file), "--json"]
         code, document = _strands(words, path, seconds)
     yield from (
         _of_workflow(runnable, code, document) if runnable.kind == "workflow" else _of_agent(runnable, code, document)

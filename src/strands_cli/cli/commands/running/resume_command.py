@@ -248,7 +248,7 @@ def rerun(
 ) -> int:
     """Start a new run from one key of another, with the current workflow file and the same inputs.
 
-    Example: strands rerun 20261121-033012-a1b2c3 --from steps.2 --var tone=formal
+    Example: strands runs rerun 20261121-033012-a1b2c3 --from steps.2 --var tone=formal
     """
     return rerun_from(run, from_key, var, chosen, flags)
 

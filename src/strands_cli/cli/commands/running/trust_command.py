@@ -1,4 +1,4 @@
-"""The command `trust`, and its question before a first run: whether a workflow may start and open the named things."""
+"""The command `workflows trust`, and its question before a first run: what the workflow may start and open."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def trust(
 ) -> None:
     """Allow a workflow to start and open what it names; a change of that asks again.
 
-    Example: strands trust report.yaml
+    Example: strands workflows trust report.yaml
     """
     from strands_cli.cli.terminal.terminal_human import is_interactive
     from strands_cli.planning.authority_sentences import python_lines, use_lines

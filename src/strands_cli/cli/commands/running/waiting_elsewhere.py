@@ -119,6 +119,6 @@ def _not_passed_on(journal: StoredJournal, question: Row) -> RunRecordError:
     when = time.strftime("%H:%M:%S", time.localtime(stays_until(question)))
     default = question.detail.get("default")
     cancel = command("runs", "cancel", journal.run_id, store=journal.place)
-    again = command("rerun", journal.run_id, "--from", question.key, "--detach", store=journal.place)
+    again = command("runs", "rerun", journal.run_id, "--from", question.key, "--detach", store=journal.place)
     message = f"another process waits for {question.key} until {when}, and then goes on with the default: {default}"
     return RunRecordError(message, fix=f"to answer otherwise: {cancel}; then {again}")

@@ -17,7 +17,6 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.ages import age_in_seconds
 from strands_cli.cli.commands.command_options import JSON, RUN, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.commands.plugin_commands import OpenGroup, group
 from strands_cli.cli.commands.run_lines.summary_lines import run_document, run_lines
 from strands_cli.cli.commands.run_lines.tree_lines import result_columns
 from strands_cli.cli.output.messages import say
@@ -28,7 +27,7 @@ from strands_cli.events import RunStatus
 from strands_cli.texts.phrases import counted, short_json, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from strands_cli.engine.store_port import RunStore, StoredJournal, StoredRun
     from strands_cli.run_views.fetched_artifacts import RunArtifacts, StoredArtifact
@@ -483,15 +482,3 @@ def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], 
     runs, problems = store.runs()
     chosen = [run for run in runs if not statuses or run.status in statuses]
     return chosen, {run.id for run in without_parts(runs)}, problems
-
-
-ABOUT = "Look at stored runs, fetch their files, cancel and delete them.\n\nExample: strands runs list --status waiting"
-_VERBS: dict[str, Callable[..., Any]] = {
-    "list": list_runs,
-    "show": show_run,
-    "cancel": cancel_runs,
-    "delete": delete_runs,
-    "prune": prune_runs,
-    "artifacts": fetch_artifacts,
-}
-runs_app = group(ABOUT, _VERBS, cls=OpenGroup)

@@ -7,7 +7,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from strands_cli.cli.commands.command_options import JSON, RUNS_DIR, STORE
-from strands_cli.cli.commands.plugin_commands import OpenGroup, group
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import RunRecordError
 from strands_cli.texts.phrases import counted
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def init_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
     """Make what a store needs in its database; existing data stays.
 
-    Example: strands store init --store postgresql://strands@db.example.com/agents
+    Example: strands runs store init --store postgresql://strands@db.example.com/agents
     """
     _print(runs_dir, store, "done", lambda opener: opener.init, as_json=as_json)
 
@@ -32,7 +31,7 @@ def init_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = F
 def check_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
     """Check a store, and show what it is; exit 17 if it cannot be used.
 
-    Example: strands store check --store postgresql://strands@db.example.com/agents
+    Example: strands runs store check --store postgresql://strands@db.example.com/agents
     """
     _print(runs_dir, store, "facts", lambda opener: opener.check, as_json=as_json)
 
@@ -40,7 +39,7 @@ def check_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = 
 def migrate_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
     """Bring a store of an older version to the present format; its runs stay.
 
-    Example: strands store migrate --store postgresql://strands@db.example.com/agents
+    Example: strands runs store migrate --store postgresql://strands@db.example.com/agents
     """
     _print(runs_dir, store, "done", lambda opener: opener.migrate, as_json=as_json)
 
@@ -91,7 +90,3 @@ def _directory_facts(place: StorePlace) -> list[str]:
         runs, problems = opened.runs()
     unread = [f"{counted(len(problems), 'journal')} that cannot be read: strands runs list"] if problems else []
     return [f"directory: {place}, {counted(len(runs), 'run')}", *unread]
-
-
-ABOUT = "Make, check and migrate the store of runs.\n\nExample: strands store check"
-store_app = group(ABOUT, {"init": init_store, "check": check_store, "migrate": migrate_store}, cls=OpenGroup)
