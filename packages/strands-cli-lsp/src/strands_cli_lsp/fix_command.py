@@ -101,7 +101,7 @@ def fix(
 ) -> int:
     """Correct workflow files where only one correction is right, as `strands validate --fix` does.
 
-    Example: strands validate flow.yaml --fix
+    Example: strands workflows lsp fix flow.yaml --diff
     """
     if diff and output in ("github", "sarif"):
         raise UsageError(f"--diff prints lines of text, not {output}", fix="leave out one of the two")
