@@ -26,8 +26,8 @@ program = typer.Typer(
 
 @program.callback(
     epilog="Exit codes: 0 ok, 1 no, 2 usage, 3 invalid file, 10 run failed, 12 output file, 17 run journal, "
-    "18 something is missing here, 19 waiting for a person, 20 budget, 21 denied, 22 loop, 70 internal error, 129 hung up, "
-    "130 interrupted, 141 reader stopped, 143 terminated."
+    "18 something is missing here, 19 waiting for a person, 20 budget, 21 denied, 22 loop, 70 internal error, "
+    "129 hung up, 130 interrupted, 141 reader stopped, 143 terminated."
 )
 def strands(
     version: Annotated[bool, typer.Option("--version", "-V", help="Show the version and exit.")] = False,

@@ -140,7 +140,9 @@ class WorkflowServer(LanguageServer):
         try:
             return await worker.ask(name, path=path, text=document.source, buffers=buffers, **arguments)
         except RuntimeError as error:
-            self.window_log_message(types.LogMessageParams(types.MessageType.Error, f"the language server failed: {error}"))
+            self.window_log_message(
+                types.LogMessageParams(types.MessageType.Error, f"the language server failed: {error}")
+            )
             return None
 
     def range_in(self, uri: str, place: list[int]) -> types.Range:
