@@ -1,5 +1,6 @@
 """What every session of this clone's tests has, wherever its tests lie."""
 
+import os
 import signal
 
 from hypothesis import settings
@@ -34,6 +35,9 @@ __all__ = [
 # How long an example takes is the machine's; what a suite may take as a whole ends a hanging one.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
+
+# What one test's server says of its limits must not slow another one down, which may get the same port.
+os.environ["STRANDS_SHARED_RATES"] = "off"
 
 # A shell's background job ignores Ctrl-C, one of `nohup` a closed terminal, and what a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.governed import allowed_to_answered
 from bench.measure import Command, Cost, Figure, clean_environment, spend, spread_of
 from bench.rows import CLONE, Row
 from bench.scale_calibration import Server, server
@@ -329,5 +330,8 @@ SCALE_ROWS = [
     Row("scale-row-short", "the same with answers of 3 tokens", row_against_bare(3)),
     Row("scale-memory", "peak of 5,000 rows, to 1,000; MB more", memory_of_rows, ratio=1.1, mb=20),
     Row("scale-two", "2 workers, slow model, to 1 (1.8 times as fast)", two_workers_to_one, ratio=0.556),
+    Row(
+        "scale-governor", "60 requests in 10 s, to those that 8 processes get (95 %)", allowed_to_answered, ratio=1.053
+    ),
     Row("scale-recovery", "SIGKILL to continued: p95 of 20, to 5 s", recovery, ratio=1.0),
 ]

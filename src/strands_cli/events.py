@@ -166,6 +166,16 @@ class ModelRetried(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelWaits(Event):
+    """A request waits for `wait_s` seconds, since its server takes no more of this machine before."""
+
+    key: str
+    agent: str
+    model: str
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class ModelText(Event):
     """A piece of text as the model streams it."""
 

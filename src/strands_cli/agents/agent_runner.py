@@ -21,6 +21,7 @@ from strands_cli.agents.model.model_errors import explain_error
 from strands_cli.agents.model.models import failure_to_close
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.structured_output import TOOL, answer_class, require_input, unwrap
+from strands_cli.engine.effects.shared_pace import SharedPace
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.errors import InvalidAnswer, UnusableAnswer
@@ -42,6 +43,7 @@ class SharedModel(Model):
     Args:
         model: The object that the run shares.
         make: Makes one with the same settings.
+        pace: The pace of its requests.
 
     Attributes:
         others: The models that go on in its place.
@@ -49,8 +51,9 @@ class SharedModel(Model):
 
     others: Sequence[Candidate] = ()
 
-    def __init__(self, model: Model, make: Callable[[], Model]) -> None:
+    def __init__(self, model: Model, make: Callable[[], Model], pace: SharedPace | None = None) -> None:
         self._model = model
+        self.pace = pace
         self._make: Callable[[], Model] | None = make
 
     @property

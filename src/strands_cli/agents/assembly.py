@@ -17,11 +17,18 @@ from strands_cli.agents.agent_runner import RunModels, SdkAgentRunner, SharedMod
 from strands_cli.agents.compaction import Context
 from strands_cli.agents.model.fallback import Candidate
 from strands_cli.agents.model.models import failure_to_close
-from strands_cli.agents.model.plugin_models import filled_settings, maker_of, model_of, with_cache_points
+from strands_cli.agents.model.plugin_models import (
+    account_of,
+    filled_settings,
+    maker_of,
+    model_of,
+    with_cache_points,
+)
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.config import use_private_bytecode
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.provider_limits import UNLIMITED, ProviderLimits
+from strands_cli.engine.effects.shared_pace import SharedPace, folder_of_paces
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.store_port import RunStore
 from strands_cli.engine.stored_runs.ledger import Ledger
@@ -122,6 +129,7 @@ class SharedRuns:
         self.worker = worker
         self.retry = retry
         self._models: dict[str, tuple[str, Model]] = {}
+        self._paces: dict[str, SharedPace] = {}
         self._recordings: dict[tuple[str, str], Recording] = {}
         self._stores: dict[StorePlace, RunStore] = {}
         self._ledgers: dict[StorePlace, Ledger] = {}
@@ -176,7 +184,13 @@ class SharedRuns:
         key = canonical_json([*astuple(filled_settings(settings, secrets)), maker_of(settings), of_others])
         if key not in self._models:
             self._models[key] = who, make()
-        return SharedModel(self._models[key][1], make)
+        return SharedModel(self._models[key][1], make, self._pace(filled_settings(settings, secrets)))
+
+    def _pace(self, settings: ModelSettings) -> SharedPace:
+        account = account_of(settings, os.environ)
+        if account not in self._paces:
+            self._paces[account] = SharedPace(folder_of_paces(os.environ), account, SystemClock())
+        return self._paces[account]
 
     def recording(self, path: Path, files: Mapping[str, str]) -> Recording:
         """Return a recording, from the files that a plan was made from.
@@ -436,7 +450,9 @@ def _with_others(agent: PlannedAgent, make: Callable[..., SharedModel]) -> Share
 
     model = made(agent.model)
     others = [(made(other.model), other) for other in agent.alternates]
-    model.others = [Candidate(another, other.model, other.on, another.shared) for another, other in others]
+    model.others = [
+        Candidate(another, other.model, other.on, another.shared, another.pace) for another, other in others
+    ]
     return model
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 from strands_cli.agents.model.answer_faults import AnswerFault
 from strands_cli.agents.model.client_errors import host_in
+from strands_cli.agents.model.pacing import tell_headers
 from strands_cli.agents.model.protocols import PROTOCOLS
 from strands_cli.agents.model.read_answer import Proxy, ReadAnswer, proxy_for
 from strands_cli.tools.pinned_transport import UnopenedPlace, pinned_connections, tls_context_for
@@ -126,10 +127,10 @@ def _transport_class(library: str) -> Any:
                     _require_opened(error)
                     raise
                 raise _of_proxy(proxy, address, error, is_temporary=not isinstance(error, http.ProxyError)) from error
+            tell_headers(response.headers)
             if response.status_code >= 300 or self._provider not in PROTOCOLS or _BESIDE.search(urlsplit(address).path):
                 return await _if_followed(request, response)
-            response.request = request
-            kind = response.headers.get("content-type", "")
+            response.request, kind = request, response.headers.get("content-type", "")
             reader = ReadAnswer(self._provider, address, kind, proxy, is_stream=_asks_for_stream(request))
             checked: httpx.Response = http.Response(
                 response.status_code,

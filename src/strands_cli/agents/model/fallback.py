@@ -14,7 +14,9 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from strands_cli.agents.model.answer_faults import AnswerFault
 from strands_cli.agents.model.client_errors import causes_of, is_spent
+from strands_cli.agents.model.pacing import HeldBack
 from strands_cli.agents.model.retry import is_temporary, is_throttled
+from strands_cli.engine.effects.shared_pace import SharedPace
 from strands_cli.providers import ModelSettings
 from strands_cli.workflow.sections import Failure
 
@@ -30,7 +32,7 @@ def failure_of(error: BaseException) -> Failure | None:
     """
     if isinstance(error, ContextWindowOverflowException):
         return "context"
-    if is_spent(error) or is_throttled(error):
+    if isinstance(error, HeldBack) or is_spent(error) or is_throttled(error):
         return "throttled"
     is_of_model = any(isinstance(cause, AnswerFault) and cause.is_of_model for cause in causes_of(error))
     return "down" if is_temporary(error) and not is_of_model else None
@@ -40,13 +42,14 @@ def failure_of(error: BaseException) -> Failure | None:
 class Candidate:
     """A model that may answer a call, and the failures of others on which it does.
 
-    `shared` is the object that its failures are known by, for all runs of the process.
+    `shared` is the object that its failures are known by, for all runs of the process, and `pace` that of its requests.
     """
 
     model: Model
     settings: ModelSettings
     on: tuple[Failure, ...] = ()
     shared: Model | None = None
+    pace: SharedPace | None = None
 
     @property
     def label(self) -> str:

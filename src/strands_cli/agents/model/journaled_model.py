@@ -24,6 +24,7 @@ from strands_cli.agents.model.answer_faults import (
 )
 from strands_cli.agents.model.fallback import Candidate, Line, Thoughts
 from strands_cli.agents.model.model_errors import all_failed, reason_of
+from strands_cli.agents.model.pacing import HeldBack, paced
 from strands_cli.agents.model.read_answer import hear_usage, reported_usage
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.retry import Retries, retry_after
@@ -323,7 +324,8 @@ class JournaledModel(Model):
 
     def _line(self) -> Line:
         """Return the models that may answer a request, the agent's own first."""
-        own = Candidate(self._inner, self._settings, shared=getattr(self._inner, "shared", None))
+        shared, pace = (getattr(self._inner, name, None) for name in ("shared", "pace"))
+        own = Candidate(self._inner, self._settings, (), shared, pace)
         return Line([own, *getattr(self._inner, "others", ())])
 
     def _sent(
@@ -366,11 +368,17 @@ class JournaledModel(Model):
         started = 0.0
         while True:
             turn = scope.run.provider_limits.turn(asked.settings.provider)
-            async with scope.reserved_call(asked.label, self._most_cost(sent.request, asked)), turn as waited:
+            cost, tokens = self._most_cost(sent.request, asked), partial(tokens_in, sent.request)
+            pacing = paced(scope, effect.key, asked.label, asked.pace, tokens)
+            async with scope.reserved_call(asked.label, cost), turn as waited, pacing as paced_request:
+                waited += paced_request.waited
                 started = await self._begin(effect, waited, started, asked, is_first=not failures)
                 try:
+                    if paced_request.held_s and line.may_follow("throttled"):
+                        raise HeldBack(paced_request.held_s)
                     events, usage = await self._attempt(effect, asked, sent, is_last=retries.is_last)
                 except Exception as error:
+                    paced_request.error = error
                     wait, following = retries.wait_after(error, scope.now()), None
                     if wait is None or retries.is_refused_longer(error, scope.now()):
                         following = line.after(asked, error, retry_after(error, scope.now()), scope.monotonic())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from types import MappingProxyType
 from urllib.parse import quote
 
@@ -13,8 +14,10 @@ from strands_cli.agents.model.models import build_model
 from strands_cli.parts.named_providers import provider_named
 from strands_cli.planning.planned_tool import filled_in
 from strands_cli.provider_table import known_provider
-from strands_cli.providers import ModelSettings
-from strands_cli.texts.canonical_json import mapped
+from strands_cli.providers import ModelSettings, host_of, value_at
+from strands_cli.texts.canonical_json import canonical_json, mapped
+
+_OF_AWS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 def model_of(
@@ -57,6 +60,22 @@ def maker_of(settings: ModelSettings) -> str:
     """Return the maker of the model: another plan may have another distribution for a provider of this name."""
     provider = known_provider(settings.provider)
     return f"{provider.distribution} {provider.make}" if provider is not None else ""
+
+
+def account_of(settings: ModelSettings, environ: Mapping[str, str]) -> str:
+    """Return a digest of the model, its address and the key: what a provider counts requests by.
+
+    Args:
+        settings: With the values of their secrets.
+    """
+    provider = known_provider(settings.provider)
+    names: tuple[str, ...] = _OF_AWS
+    written, host = None, settings.host
+    if provider is not None:
+        written = value_at(settings.options, provider.key_place) if provider.key_place else None
+        host, names = host_of(provider, settings, environ) or provider.default_host, (*provider.keys, *_OF_AWS)
+    key, place = written or [environ.get(name) for name in names], (host, settings.region, settings.model_id)
+    return sha256(canonical_json([settings.provider, *place, key]).encode()).hexdigest()[:32]
 
 
 def filled_settings(settings: ModelSettings, secrets: Mapping[str, str]) -> ModelSettings:

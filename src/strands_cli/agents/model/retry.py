@@ -129,6 +129,8 @@ def is_throttled(error: BaseException) -> bool:
 def retry_after(error: BaseException, now: float) -> float | None:
     """Return the seconds of a server's Retry-After, or None (RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's)."""
     for cause in causes_of(error):
+        if (held_s := getattr(cause, "held_s", None)) is not None:
+            return float(held_s)
         response = getattr(cause, "response", None)
         raw_headers = getattr(response, "headers", None) or getattr(cause, "headers", None)
         raw_headers = raw_headers or in_response_of_aws(cause, "ResponseMetadata", "HTTPHeaders")

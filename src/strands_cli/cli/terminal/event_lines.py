@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable
 from typing import Literal, TextIO
 
@@ -15,6 +16,7 @@ from strands_cli.events import (
     Event,
     ModelCallStarted,
     ModelRetried,
+    ModelWaits,
     RunFinished,
     RunStarted,
     RunWarning,
@@ -104,6 +106,9 @@ def line_for(event: Event) -> str | None:
         case ModelRetried():
             how = f"now {event.next_model}" if event.next_model else f"in {duration(event.wait_s)}"
             return f"  retry {step_of(event.key)}  {event.agent}, {how}: {_first_part(event.reason)}"
+        case ModelWaits():
+            until = time.strftime("%H:%M:%S", time.localtime(event.at + event.wait_s))
+            return f"  wait  {step_of(event.key)}  {event.agent}: {event.model} takes no more requests until {until}"
         case RunWarning(message=message):
             return f"warning: {message}"
         case RunFinished(status="completed"):
@@ -147,6 +152,8 @@ def activity_of(event: Event) -> tuple[str, str] | None:
             return event.key, event.who
         case ModelCallStarted():
             return step_of(event.key), f"{event.agent} asks {event.model}"
+        case ModelWaits():
+            return step_of(event.key), f"{event.agent} waits for {event.model}"
         case ToolCallDecided(effect="allow"):
             return step_of(event.key), f"calls {event.tool}"
         case ToolProgress():

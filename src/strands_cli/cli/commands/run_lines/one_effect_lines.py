@@ -15,32 +15,9 @@ if TYPE_CHECKING:
     from strands_cli.run_views.whole_effect import AnsweredQuestion, WholeEffect
 
 # Facts with the same word in the text and in `WholeEffect`; absent ones are left out.
-_FACTS = (
-    "model",
-    "instead_of",
-    "decision",
-    "rule",
-    "distribution",
-    "engine",
-    "layers",
-    "waits_for",
-    "loop",
-    "error_code",
-    "damage",
-)
-_PLAIN = (
-    "who",
-    "attempt",
-    "model",
-    "instead_of",
-    "reused",
-    "decision",
-    "rule",
-    "distribution",
-    "engine",
-    "waits_for",
-    "error",
-)
+_FACTS = ("model", "instead_of", "decision", "rule", "distribution", "engine", "layers", "waits_for", "loop")
+_FACTS_TOO = ("error_code", "damage")
+_PLAIN = ("who", "attempt", "model", "reused", "decision", "rule", "distribution", "engine", "waits_for", "error")
 _PLAIN_TOO = ("error_code", "loop", "damage", "request", "arguments", "arguments_cut", "called_with", "edited_by")
 
 
@@ -59,7 +36,7 @@ def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
         "seconds": effect.seconds,
         "usage": effect.usage.counts(),
         "cost_usd": effect.cost,
-        **{name: getattr(effect, name) for name in (*_PLAIN, *_PLAIN_TOO)},
+        **{name: getattr(effect, name) for name in (*_PLAIN, "instead_of", *_PLAIN_TOO)},
         "layers": list(effect.layers),
         "failures": list(effect.failures),
         "calls": [{"tool": call.tool, "arguments": call.arguments} for call in effect.calls],
@@ -93,7 +70,7 @@ def _facts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
     yield "status", f"{effect.status}, taken from the run that this one continues" if effect.reused else effect.status
     if effect.who:
         yield {"step": "agent", "model": "agent", "tool": "tool"}.get(effect.kind, "who"), effect.who
-    for name in _FACTS:
+    for name in (*_FACTS, *_FACTS_TOO):
         if value := getattr(effect, name):
             yield name.replace("_", " "), joined(value)
     if effect.edited_by:
