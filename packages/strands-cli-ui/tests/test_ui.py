@@ -165,11 +165,12 @@ def test_the_arguments_of_a_call_are_changed_on_the_page_and_a_misfit_is_shown(
     assert folder.strands("run", "call.yaml", "--detach").code == 19
     run = _run_of(folder)
     page = browser.get(f"/runs/{run}")
-    assert "a.txt" in re.findall(r'name="arguments".*?</textarea>', page.text, re.DOTALL)[0]
-    fields = {"csrf": page.csrf, "key": "steps.0/tool.0.file_write/approval", "do": "edit"}
-    refused = browser.post(f"/runs/{run}/answer", {**fields, "arguments": '{"path": "b.txt"}'})
+    shown = dict(re.findall(r'<textarea name="argument\.(\w+)"[^>]*>\n(.*?)</textarea>', page.text, re.DOTALL))
+    assert (shown["path"], shown["content"]) == ("a.txt", "x")
+    fields = {"csrf": page.csrf, "key": "steps.0/tool.0.file_write/approval", "do": "approve"}
+    refused = browser.post(f"/runs/{run}/answer", {**fields, "argument.path": "b.txt"})
     assert (refused.status, "content" in refused.shown) == (409, True)
-    changed = {**fields, "arguments": '{"path": "b.txt",\r\n"content": "x"}'}
+    changed = {**fields, "argument.path": "b.txt", "argument.content": "x"}
     assert browser.post(f"/runs/{run}/answer", changed).status == 303
     shown = folder.strands("runs", "show", run, "steps.0/tool.0.file_write/approval", "--json").document
     assert shown["question"]["arguments"] == {"path": "b.txt", "content": "x"}

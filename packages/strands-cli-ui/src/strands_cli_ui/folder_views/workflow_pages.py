@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from strands_cli.api import (
     counted,
     shortened,
 )
-from strands_cli_ui.frame.ui_forms import form, option, text_table
+from strands_cli_ui.frame.ui_forms import field_of, form, text_table
 from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
 from strands_cli_ui.pages.html_text import ago, badge, escape, icon, isolated, preformatted
@@ -40,7 +39,6 @@ _OVERWRITE = '<p><label><input type="checkbox" name="force" value="yes"> Overwri
 TEXT = 400
 # So many of its last runs a workflow is shown with.
 LAST_RUNS = 12
-_NUMBERS = {"integer": ' inputmode="numeric" pattern="-?[0-9]+"', "number": ' inputmode="decimal"'}
 
 
 def show_workflows(ui: Ui, request: Any) -> Response:
@@ -175,38 +173,13 @@ def _start(preview: WorkflowPreview, name: str, request: Any) -> str:
         text = "<p>It starts or opens what no person has allowed yet. Read what it may do.</p>"
         return text + form(request, f"{address}/trust", button, hidden=hidden_fields)
     spec = preview.plan.spec.inputs
-    fields = [_field(input_name, kind, is_required=True) for input_name, kind in spec.required.items()]
-    fields += [_field(input_name, kind, is_required=False) for input_name, kind in spec.optional.items()]
+    fields = [
+        field_of(f"input.{input_name}", input_name, kind.model_dump(), is_required=input_name in spec.required)
+        for input_name, kind in {**spec.required, **spec.optional}.items()
+    ]
     inner = "".join([*fields, _OVERWRITE if preview.overwrites else "", '<button class="main">Start</button>'])
     note = '<p class="soft">A tool call that asks waits in the inbox.</p>'
     return form(request, f"{address}/start", inner, hidden=hidden_fields) + note
-
-
-def _field(name: str, spec: InputSpec, *, is_required: bool) -> str:
-    """Return the field of an input; an empty one has its default."""
-    default = "" if spec.default is None else _text(spec.default)
-    about = f' <span class="soft">{escape(spec.description)}</span>' if spec.description else ""
-    default_note = f' <span class="soft">default: {escape(shortened(default, 80))}</span>' if default else ""
-    label = (
-        f'<bdi>{escape(name)}</bdi> <span class="kind">{escape(spec.type)}{"" if is_required else ", optional"}</span>'
-    )
-    control = _control(f"input.{name}", spec, is_required=is_required)
-    return f'<p class="field"><label>{label}{control}{about}{default_note}</label></p>'
-
-
-def _control(name: str, spec: InputSpec, *, is_required: bool) -> str:
-    needed = " required" if is_required else ""
-    values = spec.enum or ((True, False) if spec.type == "boolean" else None)
-    if values is not None:
-        listed = "".join(option(_text(value)) for value in values)
-        return f'<select name="{escape(name)}"{needed}><option value=""></option>{listed}</select>'
-    if spec.type in _NUMBERS:
-        return f'<input name="{escape(name)}" autocomplete="off"{_NUMBERS[spec.type]}{needed}>'
-    return f'<textarea name="{escape(name)}" rows="2"{needed}></textarea>'
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def refusal(title: str, lines: Iterable[str], name: str) -> Response:

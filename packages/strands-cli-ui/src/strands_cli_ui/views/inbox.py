@@ -30,21 +30,19 @@ def show_inbox(ui: Ui, request: Any) -> Response:
         asking = [run for run in every if run.status in _ASKING and run.command is None and has_address(run.id)]
         shown_runs = asking[:SHOWN]
         opened = runs.open_each(run.id for run in shown_runs)
-        parts = [
-            _questions_of(ui, opened_run, run, request) for run, opened_run in zip(shown_runs, opened, strict=True)
-        ]
+        parts = [_questions_of(opened_run, run, request) for run, opened_run in zip(shown_runs, opened, strict=True)]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = f'<div id="live" data-events="/events"><h1>Inbox</h1>{"".join(parts) or _NONE}{more}</div>'
     return page_response("Inbox", body)
 
 
-def _questions_of(ui: Ui, opened: OpenedRun | RunRecordError, run: StoredRun, request: Any) -> str:
+def _questions_of(opened: OpenedRun | RunRecordError, run: StoredRun, request: Any) -> str:
     """Return the questions of a run; empty where it has none, or has been deleted meanwhile."""
     if isinstance(opened, RunRecordError):
         return ""
     try:
         with opened:
-            forms = question_forms(ui, run, opened.questions(), request)
+            forms = question_forms(run, opened.questions(), request)
             name = isolated(opened.redactor.text(run.workflow))
     except StrandsCliError:
         return ""

@@ -98,7 +98,7 @@ def show_run(ui: Ui, request: Any) -> Response:
         def make() -> tuple[str, str]:
             page: RunPage = ui.known_pages.get(run_id, state, read)
             with runs.open(run_id) as opened:
-                body = _body(ui, page, view, opened)
+                body = _body(page, view, opened)
             return f"{page.plain(page.summary.run.workflow)}: {page.summary.run.status} ({run_id})", body
 
         title, body = ui.known_bodies.get(str(view), (state, int(time.time() / STALE_S)), make)
@@ -106,7 +106,7 @@ def show_run(ui: Ui, request: Any) -> Response:
     return page_response(title, own_forms(body, request), under="Runs")
 
 
-def _body(ui: Ui, page: RunPage, view: _View, opened: OpenedRun) -> str:
+def _body(page: RunPage, view: _View, opened: OpenedRun) -> str:
     """Return the content of the page, whose forms are those of every session."""
     others: dict[str, Callable[[], str]] = {**later_parts(page, view.effect_address), "Raw": partial(_raw, page)}
     make = others.get(view.tab.capitalize())
@@ -115,7 +115,7 @@ def _body(ui: Ui, page: RunPage, view: _View, opened: OpenedRun) -> str:
     parts = [
         title_html(page, _actions(page, EVERYONE)),
         top_html(
-            question_forms(ui, run, page.questions, EVERYONE, _next_steps(page))
+            question_forms(run, page.questions, EVERYONE, _next_steps(page))
             + stopped(page, view.effect_address, _resume(page, EVERYONE))
             + section("Answer", answer(page, f"/runs/{quote(run.id)}/response")),
             numbers(page, ago(run.started_at), short_id(run.id)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -10,6 +11,7 @@ from strands_cli.api import ExitCode, UsageError
 from strands_cli_ui.frame.ui_frame import failure, go_to
 from strands_cli_ui.frame.ui_state import Ui, store_words
 from strands_cli_ui.security.request_guard import form_of
+from strands_cli_ui.views.argument_fields import changed_arguments
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -72,9 +74,12 @@ def _answer_words(ui: Ui, run: str, key: str, fields: Mapping[str, str]) -> tupl
     if fields.get("do") == "reject":
         return _words(ui, "reject", run, "--reason", "-", "--no-resume", key=key), fields.get("reason", "")
     if fields.get("do") == "approve":
-        return _words(ui, "approve", run, "--no-resume", key=key), None
-    if fields.get("do") == "edit":
-        return _words(ui, "approve", run, "--arguments", "-", "--no-resume", key=key), fields.get("arguments", "")
+        with ui.opened() as runs, runs.open(run) as opened:
+            questions = {question["key"]: question for question in opened.questions()}
+        changed = changed_arguments(questions.get(key, {}), fields)
+        if changed is None:
+            return _words(ui, "approve", run, "--no-resume", key=key), None
+        return _words(ui, "approve", run, "--arguments", "-", "--no-resume", key=key), json.dumps(changed)
     answer = fields.get("word") or fields.get("text", "")
     return _words(ui, "approve", run, "--answer", "-", "--no-resume", key=key), answer
 
