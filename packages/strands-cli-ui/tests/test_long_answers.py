@@ -30,9 +30,10 @@ def test_a_long_answer_has_its_beginning_in_the_page_and_a_link_to_the_rest(brow
 def test_each_of_10_000_effects_is_reached_by_links_of_small_pages(browser: Browser, folder: Folder) -> None:
     folder.workflow([{"agent": "writer", "input": "Go."}], {"steps.0": [{"text": "gone"}]})
     run = folder.strands("run", "flow.yaml", "--json").document["run"]
-    columns = "kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at"
-    copy = f"INSERT INTO effects (key, {columns}) SELECT ?, {columns} FROM effects WHERE key = 'steps.0'"
     with contextlib.closing(sqlite3.connect(folder.runs / run / "journal.sqlite")) as journal, journal:
+        described = journal.execute("PRAGMA table_info(effects)")
+        columns = ", ".join(name for _, name, *_ in described if name not in ("key", "position"))
+        copy = f"INSERT INTO effects (key, {columns}) SELECT ?, {columns} FROM effects WHERE key = 'steps.0'"
         journal.executemany(copy, [(f"steps.{number}",) for number in range(1, 9_998)])
         journal.execute("UPDATE effects SET status = 'failed' WHERE key = 'steps.7000'")
     first = browser.get(f"/runs/{run}")
