@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,11 @@ import pytest
 from strands_cli.events import Event, ModelRetried, ModelWaits, RunWarning
 from tests.agents.kit import Site
 from tests.agents.resumable import going, rows
+from tests.fakes.limited_models import LimitedModel
 from tests.fakes.model_server import ModelServer, Turn
 
 pytestmark = pytest.mark.usefixtures("echo_and_key")
+CLONE = Path(__file__).parent.parent.parent
 KEY = "sk-test-0123456789abcdef"
 FLOW = """
 version: 2
@@ -76,3 +80,16 @@ def test_a_folder_that_cannot_be_used_is_a_warning_once(site: Site, cache: Path)
     with ModelServer(lambda _request: Turn("well", headers=limits(9, "1s"))) as server:
         assert going(site, flow(server, "m"), events=events).response == "well"
     assert [str(event.code) for event in events if isinstance(event, RunWarning)] == ["rates-not-shared"]
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("kind", ["window", "bucket"])
+def test_eight_processes_are_refused_nothing_after_the_first_period(kind: str) -> None:
+    """How much they get is measured by `bench.governed`: that depends on the machine's other work."""
+    model = LimitedModel(20, 2.0, kind, "anthropic" if kind == "window" else "openai", delay_s=0.02)
+    with ModelServer(model) as server:
+        command = [sys.executable, "-m", "tests.fakes.many_callers", server.url, "8", "2", "8"]
+        ended = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=False)
+    assert ended.stdout.split() == ["0"], ended.stderr
+    assert model.within(1, 99)[1] == 0
+    assert len(model.log) > 20

@@ -40,7 +40,7 @@ _ROUNDED_S = 0.002
 # One that waits looks again so often: a server may say in between that it takes more.
 _LOOK_S = 0.25
 # A holder of the lock needs a millisecond, more where the machine is busy; one that was stopped stops none for long.
-_LOCK_S, _APART_S = 0.5, 10.0
+_LOCK_S, _TRIES, _APART_S = 0.2, 10, 10.0
 
 _NOT_SHARED = "rate limits are not shared with other processes, since {} cannot be used: {}"
 
@@ -198,7 +198,7 @@ class SharedPace:
         self._file = folder / f"{account}.json" if folder is not None else None
         self._clock = clock
         self._pace = Pace()
-        self._apart_until = 0.0
+        self._apart_until, self._timeouts = 0.0, 0
         self.fault: str | None = None
 
     async def turn(self, tokens: Callable[[], int], longest: float, say: Callable[[float], None]) -> tuple[str, float]:
@@ -213,14 +213,15 @@ class SharedPace:
         """
         end = 0.0
         while True:
-            with self._held() as now:
+            wait = 0.0
+            with suppress(TimeoutError), self._held() as now:
                 cost = tokens() if self._pace.limits else 0
                 wait = self._pace.wait(now, cost)
                 if not 0 < wait <= longest:
                     name = uuid.uuid4().hex
                     self._pace.send(name, now, cost)
                     return name, wait
-            if now + wait > end + 1:
+            if wait and now + wait > end + 1:
                 end = now + wait
                 say(wait)
             await self._clock.sleep(min(wait, _LOOK_S))
@@ -228,13 +229,13 @@ class SharedPace:
     def hear(self, name: str, headers: Mapping[str, str]) -> None:
         """Take the headers of an answer."""
         if reports := reports_in(headers, self._clock.now()):
-            with self._held(makes=True) as now:
+            with suppress(TimeoutError), self._held(makes=True) as now:
                 self._pace.hear(name, reports, now)
 
     def end(self, name: str, refused_s: float | None = None) -> None:
         """Take the end of a request, and how long the server refuses others."""
         if name in self._pace.sent or refused_s:
-            with self._held(makes=bool(refused_s)) as now:
+            with suppress(TimeoutError), self._held(makes=bool(refused_s)) as now:
                 self._pace.end(name)
                 if refused_s:
                     self._pace.blocked = max(self._pace.blocked, now + refused_s)
@@ -253,6 +254,9 @@ class SharedPace:
                 lock = filelock.FileLock(file.with_suffix(".lock"), timeout=_LOCK_S, mode=0o600)
                 lock.acquire(poll_interval=0.001)
             except filelock.Timeout:
+                self._timeouts += 1
+                if self._timeouts % _TRIES:
+                    raise
                 lock, self._apart_until = None, self._clock.monotonic() + _APART_S
             except (OSError, NotImplementedError) as error:
                 lock, self._file = None, None
@@ -261,7 +265,7 @@ class SharedPace:
             yield self._clock.monotonic()
             return
         try:
-            now = self._clock.monotonic()
+            now, self._timeouts = self._clock.monotonic(), 0
             with suppress(FileNotFoundError):
                 self._pace = Pace.read(file.read_bytes(), now)
             yield now
