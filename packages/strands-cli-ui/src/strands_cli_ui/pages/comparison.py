@@ -83,7 +83,7 @@ def _of_runs(changes: Sequence[Change], text: Callable[[Any], str]) -> str:
     if not changes:
         return ""
     parts = "".join(_change(change, text) for change in changes)
-    return f'<section aria-labelledby="h-runs"><h2 id="h-runs">Inputs and answers</h2>{parts}</section>'
+    return f'<section class="card" aria-labelledby="h-runs"><h2 id="h-runs">Inputs and answers</h2>{parts}</section>'
 
 
 def _effects(diff: RunDiff, text: Callable[[Any], str]) -> str:
@@ -92,10 +92,11 @@ def _effects(diff: RunDiff, text: Callable[[Any], str]) -> str:
     items = "".join(_items(changed[:MOST_PAIRS], text))
     more = len(changed) - MOST_PAIRS
     rest = f'<p class="cut">{counted(more, "more effect")} differ and are not shown.</p>' if more > 0 else ""
+    differ, do = ("differs" if len(changed) == 1 else "differ"), ("does" if same == 1 else "do")
     return (
-        f'<section aria-labelledby="h-effects"><h2 id="h-effects">Effects</h2><p>{counted(len(changed), "effect")} '
-        f"{'differs' if len(changed) == 1 else 'differ'}, {same:,} {'does' if same == 1 else 'do'} not.</p>"
-        f'<ol class="effects">{items}</ol>{rest}</section>'
+        '<section class="card" aria-labelledby="h-effects"><h2 id="h-effects">Effects</h2>'
+        f"<p>{counted(len(changed), 'effect')} {differ}, {same:,} {do} not.</p>"
+        f'<ol class="plain">{items}</ol>{rest}</section>'
     )
 
 

@@ -39,6 +39,7 @@ _STOPPED = {
     "interrupted": "It was interrupted",
     "cancelled": "It was cancelled",
     "needs-decision": "It cannot go on without a decision",
+    "waiting": "What it waits for",
 }
 
 
@@ -122,11 +123,12 @@ def numbers(page: RunPage, started: str, run: str) -> str:
         run: The HTML of its id.
     """
     spent, usage = page.summary.spent, page.summary.spent.usage
+    calls = {"model call": spent.model_calls, "tool call": spent.tool_calls}
     values = {
         "took": duration(page.summary.run.worked_s),
         "cost": money(spent.cost) if spent.model_calls else "",
-        "tokens": f"{usage.input_tokens:,} in, {usage.output_tokens:,} out" if spent.model_calls else "",
-        "calls": f"{counted(spent.model_calls, 'model call')}, {counted(spent.tool_calls, 'tool call')}",
+        "tokens": f"{usage.input_tokens:,} in, {usage.output_tokens:,} out" if usage.total_tokens else "",
+        "calls": ", ".join(counted(count, name) for name, count in calls.items() if count),
         "started": started,
         "run": run,
     }
@@ -173,8 +175,8 @@ def stopped(page: RunPage, link: EffectLink, more: str = "") -> str:
     run = page.summary.run
     if run.status == "running":
         return section("It works on", _worked_on(page, link), "card callout running")
-    if run.status not in _STOPPED:
-        return ""
+    if run.status not in _STOPPED or page.questions:
+        return section("Parts", more) if more and run.status == "completed" else ""
     # An error can quote a text as long as an answer.
     beginning, note = cut(page.plain(run.reason or ""), LONG_REASON)
     reason = f'<p class="reason">{isolated(beginning)}</p>' if beginning else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -116,7 +117,7 @@ def _body(page: RunPage, view: _View, opened: OpenedRun) -> str:
         title_html(page, _actions(page, EVERYONE)),
         top_html(
             question_forms(run, page.questions, EVERYONE, _next_steps(page))
-            + stopped(page, view.effect_address, _resume(page, EVERYONE))
+            + stopped(page, view.effect_address, _parts(page) + _resume(page, EVERYONE))
             + section("Answer", answer(page, f"/runs/{quote(run.id)}/response")),
             numbers(page, ago(run.started_at), short_id(run.id)),
             warnings(page, view.effect_address),
@@ -126,6 +127,18 @@ def _body(page: RunPage, view: _View, opened: OpenedRun) -> str:
     ]
     events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
     return f'<div id="live"{events}>{"".join(parts)}</div>'
+
+
+def _parts(page: RunPage) -> str:
+    """Return where the parts of a run of other runs are, with how many have which status; empty for other runs."""
+    run = page.summary.run
+    if run.command is None:
+        return ""
+    counts = Counter(branch.status for _, branch in page.waterfall.rows if branch.key.startswith("rows."))
+    words = ", ".join(f"{number} {status}" for status, number in counts.most_common())
+    rows = f'<a href="/?{escape(urlencode({"open": run.id}))}#r-{escape(run.id)}">The rows of this run</a>'
+    inbox = ' Questions are in the <a href="/inbox">inbox</a>.' if counts["waiting"] else ""
+    return f"<p>{rows}: {words}.{inbox}</p>"
 
 
 def _raw(page: RunPage) -> str:
@@ -173,10 +186,11 @@ def _steps(page: RunPage, view: _View, opened: OpenedRun) -> str:
     listed = linked_rows(page, rows[first : first + ROWS], view.effect_address, effect)
     chips = ""
     if problems and (len(problems) < len(page.waterfall.rows)):
+        worst = "failed" if any(branch.status == "failed" for _, branch in problems) else "waiting"
         all_of, bad = (escape(view.address(only=only, **{"from": None})) for only in ("", "problems"))
         chips = (
             f'<nav class="chips" aria-label="Rows"><a href="{all_of}"{current(view.only != "problems")}>all '
-            f'<b>{len(page.waterfall.rows):,}</b></a><a href="{bad}" class="failed"{current(view.only == "problems")}>'
+            f'<b>{len(page.waterfall.rows):,}</b></a><a href="{bad}" class="{worst}"{current(view.only == "problems")}>'
             f"needs a look <b>{len(problems):,}</b></a></nav>"
         )
     beside = f'<aside class="card" id="effect" aria-label="Selected step">{_effect(page, effect, opened)}</aside>'
@@ -243,11 +257,9 @@ def _actions(page: RunPage, request: Any) -> str:
     """Return the forms that continue the run, end it and compare it."""
     run = page.summary.run
     address = f"/runs/{quote(run.id)}"
-    cancel, resume = "", ""
+    cancel = ""
     if run.status not in ("completed", "cancelled"):
         cancel = form(request, f"{address}/cancel", "<button>Cancel</button>")
-    if run.status == "waiting":
-        resume = _resume(page, request)
     compared = (
         f'<form method="get" action="/compare"><input type="hidden" name="run" value="{escape(run.id)}">'
         '<label>Compare with <input name="run" required placeholder="RUN" size="12"></label> '
@@ -255,4 +267,4 @@ def _actions(page: RunPage, request: Any) -> str:
     )
     again = f'<a class="nojs" href="{address}">Load again</a>'
     more = f'<details class="more"><summary>More</summary><div class="card">{cancel}{compared}</div></details>'
-    return f'<div class="actions">{again}{resume}{more}</div>'
+    return f'<div class="actions">{again}{more}</div>'
