@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 UNNAMED = "not known"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CostLine:
     """The calls of one agent, model or tool, without those that another run has paid for.
 
@@ -41,27 +41,6 @@ class CostLine:
         """In US dollars; None where that of a call is not known."""
         return None if self.unpriced else self.known_cost
 
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """The costs of a run, the dearest first; model calls count for their agent and for their model."""
-
-    by_agent: tuple[CostLine, ...]
-    by_model: tuple[CostLine, ...]
-    by_tool: tuple[CostLine, ...]
-
-
-@dataclass(slots=True)
-class _Sum:
-    """The sum of calls in the making."""
-
-    calls: int = 0
-    failures: int = 0
-    usage: Usage = field(default_factory=Usage)
-    known_cost: float = 0.0
-    unpriced: int = 0
-    seconds: float = 0.0
-
     def add(self, effect: EffectSummary, *, failed: bool) -> None:
         """Count one call."""
         row = effect.row
@@ -74,31 +53,32 @@ class _Sum:
             self.unpriced += row.cost is None
 
 
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs of a run, the dearest first; model calls count for their agent and for their model."""
+
+    by_agent: tuple[CostLine, ...]
+    by_model: tuple[CostLine, ...]
+    by_tool: tuple[CostLine, ...]
+
+
 def costs_of(summary: RunSummary) -> Costs:
     """Return the costs of a run by agent, model and tool."""
-    agents: dict[str, _Sum] = {}
-    models: dict[str, _Sum] = {}
-    tools: dict[str, _Sum] = {}
+    lines: dict[str, dict[str, CostLine]] = {"agent": {}, "model": {}, "tool": {}}
     for effect in summary.effects:
         if effect.row.kind not in ("model", "tool") or effect.status == "reused":
             continue
-        failed = effect.status_in(summary.run.status) == "failed"
-        who = effect.who or UNNAMED
-        if effect.row.kind == "tool":
-            tools.setdefault(who, _Sum()).add(effect, failed=failed)
-        else:
-            model = effect.row.detail.get("model") or UNNAMED
-            agents.setdefault(who, _Sum()).add(effect, failed=failed)
-            models.setdefault(str(model), _Sum()).add(effect, failed=failed)
-    return Costs(_lines(agents), _lines(models), _lines(tools))
+        names = {"agent" if effect.row.kind == "model" else "tool": effect.who or UNNAMED}
+        if effect.row.kind == "model":
+            names["model"] = str(effect.row.detail.get("model") or UNNAMED)
+        for kind, name in names.items():
+            failed = effect.status_in(summary.run.status) == "failed"
+            lines[kind].setdefault(name, CostLine(name)).add(effect, failed=failed)
+    return Costs(*(tuple(sorted(found.values(), key=_dearest_first)) for found in lines.values()))
 
 
-def _lines(sums: dict[str, _Sum]) -> tuple[CostLine, ...]:
-    lines = [
-        CostLine(name, total.calls, total.failures, total.usage, total.known_cost, total.unpriced, total.seconds)
-        for name, total in sums.items()
-    ]
-    return tuple(sorted(lines, key=lambda line: (-line.known_cost, -line.usage.total_tokens, -line.seconds, line.name)))
+def _dearest_first(line: CostLine) -> tuple[float, int, float, str]:
+    return -line.known_cost, -line.usage.total_tokens, -line.seconds, line.name
 
 
 @dataclass(frozen=True, slots=True)
