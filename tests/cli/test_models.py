@@ -152,31 +152,109 @@ def test_a_file_of_keys_that_others_may_read_is_not_used(folder: Folder, wording
     assert folder.strands("keys", "list").code == 2
 
 
-KEYRING = """
-import time
-class Backend:
+# A backend of the package keyring, which keeps passwords in a folder; `MOOD` is what it does when it is asked.
+BACKEND = """
+import os, pathlib, time
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked, PasswordDeleteError
+
+KEPT = pathlib.Path(__file__).with_name("kept")
+
+class Shelf(KeyringBackend):
     priority = 5
-def get_keyring():
-    return Backend()
-def set_password(service, name, value):
-    import pathlib; pathlib.Path(__file__).with_name("kept").write_text(value)
-def delete_password(service, name):
-    import pathlib; pathlib.Path(__file__).with_name("kept").unlink()
-def get_password(service, name):
-    import pathlib; return pathlib.Path(__file__).with_name("kept").read_text()
+
+    def _open(self):
+        if os.environ.get("MOOD") == "hangs":
+            time.sleep(600)
+        if os.environ.get("MOOD") == "locked":
+            raise KeyringLocked("the collection is locked")
+
+    def set_password(self, service, username, password):
+        self._open()
+        KEPT.write_text(password)
+
+    def get_password(self, service, username):
+        self._open()
+        return KEPT.read_text() if KEPT.exists() else None
+
+    def delete_password(self, service, username):
+        self._open()
+        if not KEPT.exists():
+            raise PasswordDeleteError(username)
+        KEPT.unlink()
 """
 
 
-def test_a_keyring_keeps_the_key_where_there_is_one(folder: Folder, server: ModelServer) -> None:
-    (folder.site / "keyring.py").write_text(KEYRING)
+@pytest.fixture
+def shelf(folder: Folder) -> Path:
+    """Let the package keyring use a backend of its own, and return the file in which that keeps the password."""
+    pytest.importorskip("keyring")
+    (folder.site / "shelf_backend.py").write_text(BACKEND)
+    folder.environ["PYTHON_KEYRING_BACKEND"] = "shelf_backend.Shelf"
     folder.strands("models", "default", "openai/tiny")
+    return folder.site / "kept"
+
+
+def test_a_keyring_keeps_the_key_where_there_is_one(folder: Folder, server: ModelServer, shelf: Path) -> None:
     assert "keyring" in folder.strands("keys", "set", "openai", given=KEY).err
     assert KEY not in (settings(folder) / "keys.json").read_text()
     assert folder.strands("run", "flow.yaml").code == 0
     assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
-    (folder.site / "kept").unlink()
+    shelf.unlink()
     folder.environ["OPENAI_BASE_URL"] = "https://models.example.com/v1"
     assert folder.strands("plan", "flow.yaml").codes == ["missing-api-key"]
+    assert folder.strands("keys", "remove", "openai").code == 0, "it is not in the keyring any more"
+
+
+def test_a_key_that_moves_into_the_file_leaves_the_keyring(folder: Folder, shelf: Path) -> None:
+    folder.strands("keys", "set", "openai", given=KEY)
+    assert shelf.read_text() == KEY
+    assert folder.strands("keys", "set", "openai", "--file", given=f"{KEY}-2").code == 0
+    assert not shelf.exists()
+    assert [one["place"] for one in folder.strands("keys", "list", "--json").document["keys"]] == ["file"]
+    assert folder.strands("keys", "set", "openai", given=KEY).code == 0
+    assert f"{KEY}-2" not in (settings(folder) / "keys.json").read_text()
+
+
+@pytest.mark.parametrize("mood", ["hangs", "locked"])
+def test_a_keyring_that_gives_no_answer_holds_up_nothing(mood: str, folder: Folder, shelf: Path) -> None:
+    assert folder.strands("keys", "set", "openai", given=KEY).code == 0
+    folder.environ["OPENAI_BASE_URL"] = "https://models.example.com/v1"
+    ran = folder.strands("run", "flow.yaml", MOOD=mood)
+    assert (ran.code, ran.codes, "keyring" in ran.err) == (18, ["missing-api-key"], True)
+    assert folder.strands("plan", "flow.yaml", MOOD=mood, OPENAI_API_KEY="sk-of-the-environment").code == 0
+    if mood == "locked":
+        kept = (settings(folder) / "keys.json").read_text()
+        assert folder.strands("keys", "remove", "openai", MOOD=mood).code == 2
+        stored = folder.strands("keys", "set", "openai", "--file", given=KEY, MOOD=mood)
+        assert (stored.code, "keyring" in stored.err) == (0, True)
+        assert ((settings(folder) / "keys.json").read_text() == kept, shelf.exists()) == (False, True)
+
+
+def test_a_stored_key_is_not_in_the_environment_of_tools(folder: Folder, server: ModelServer) -> None:
+    folder.tool("peek", "import os; return answer(os.environ.get('OPENAI_API_KEY', 'nothing'))")
+    steps = [{"agent": "writer", "input": "Go."}, {"tool": "native:peek", "input": {}}]
+    folder.write("flow.yaml", {**FLOW, "pattern": {"type": "chain", "config": {"steps": steps}}})
+    folder.strands("models", "default", "openai/tiny")
+    folder.strands("keys", "set", "openai", "--file", given=KEY)
+    assert folder.strands("run", "flow.yaml", "-q", "--yes").out == "nothing\n"
+    assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_commands_that_change_the_files_at_once_lose_nothing(folder: Folder) -> None:
+    names = [f"OURS_{number}_API_KEY" for number in range(4)]
+    started = [folder.start("keys", "set", name, "--file", given=f"sk-{name}-0123456789") for name in names]
+    started += [folder.start("models", "alias", f"m{number}", "openai/tiny") for number in range(4)]
+    assert [one.end().code for one in started] == [0] * 8
+    assert [one["variable"] for one in folder.strands("keys", "list", "--json").document["keys"]] == names
+    assert sorted(folder.strands("models", "list", "--json").document["aliases"]) == ["m0", "m1", "m2", "m3"]
+
+
+def test_a_place_that_cannot_be_written_is_named(folder: Folder) -> None:
+    (folder.root / "no folder").write_text("")
+    for words in (("keys", "set", "openai", "--file"), ("models", "default", "openai/tiny")):
+        ran = folder.strands(*words, given=KEY, XDG_CONFIG_HOME=str(folder.root / "no folder"))
+        assert (ran.code, "no folder" in ran.err, KEY in ran.err, "bug" in ran.err) == (2, True, False, False)
 
 
 def test_the_list_says_what_can_be_used(folder: Folder, server: ModelServer) -> None:

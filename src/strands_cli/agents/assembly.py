@@ -64,6 +64,7 @@ from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.calls.workflow_tool_calls import LoadedToolParts
 from strands_cli.tools.tool_loading import Tell, Toolbox, custom_folders, load_tools
+from strands_cli.user_files.stored_keys import with_taken_keys
 from strands_cli.workflow.recording_file import Recording, load_recording
 from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.yaml_files.document import escape
@@ -187,7 +188,7 @@ class SharedRuns:
         return SharedModel(self._models[key][1], make, self._pace(filled_settings(settings, secrets)))
 
     def _pace(self, settings: ModelSettings) -> SharedPace:
-        account = account_of(settings, os.environ)
+        account = account_of(settings, with_taken_keys(os.environ))
         if account not in self._paces:
             self._paces[account] = SharedPace(folder_of_paces(os.environ), account, SystemClock())
         return self._paces[account]
@@ -290,7 +291,7 @@ def redactor_of(plan: Plan) -> Redactor:
         written.add(value_at(model.options, key_path) if key_path else None)
     personal = plan.spec.security.guardrails.pii_redaction
     keys = Redactor((key for key in written if isinstance(key, str) and not secrets_in(key)), personal=personal)
-    return Redactor.of_environment(os.environ).union(keys)
+    return Redactor.of_environment(with_taken_keys(os.environ)).union(keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,7 +522,7 @@ async def toolbox_caller(
         use_private_bytecode()
     # Without a workflow, secrets come from the environment variables with their names.
     values = {name: os.environ[name] for tool in tools for name in tool.secrets() if os.environ.get(name)}
-    redactor = Redactor.of_environment(os.environ).union(Redactor(values.values()))
+    redactor = Redactor.of_environment(with_taken_keys(os.environ)).union(Redactor(values.values()))
     hide_in_output(redactor)
     check = PermissionCheck(rules, Contract(workspace=workspace, secrets=values), redactor, hooks, is_typed=True)
     return CheckedToolCaller(await load_tools(tools, tell=tell, hooks=hooks), check)

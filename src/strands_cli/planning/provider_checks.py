@@ -29,7 +29,7 @@ from strands_cli.providers import (
     written_host,
 )
 from strands_cli.secrets.secret_sources import is_short, short_secret
-from strands_cli.user_files.stored_keys import use_stored_key
+from strands_cli.user_files.stored_keys import take_stored_key, with_taken_keys
 from strands_cli.versions import is_within
 
 UNKNOWN_PROVIDER = Code(
@@ -344,7 +344,8 @@ def _check_key(
     variables = key_variables(provider, settings)
     fault = None
     if environ is os.environ and variables and not has_key(provider, settings, environ):
-        fault = use_stored_key(variables)
+        fault = take_stored_key(variables)
+        environ = with_taken_keys(environ)
     if provider.aws:
         yield from _check_aws(provider, environ, locate)
     elif not has_key(provider, settings, environ):

@@ -36,6 +36,7 @@ from strands_cli.tools.invocation import NO_ANSWERS, Answers, AsksPersonError, P
 from strands_cli.tools.manifest_check import LoadedTool, check_against_manifest, workflow_tool
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 from strands_cli.tools.tool_forms import Closer, NotAToolError, ObjectTools, RawTool, close_all, read_reference
+from strands_cli.user_files.stored_keys import with_taken_keys
 
 if TYPE_CHECKING:
     from strands_cli.tools.mcp.toolset import ServerNeeds
@@ -419,7 +420,7 @@ async def _read_plugin(
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
-        problem = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
+        problem = Redactor.of_environment(with_taken_keys(os.environ)).text(f"{type(error).__name__}: {error}")
         raise NotEquipped(
             f"the tool {_named(tool)} cannot be loaded: {problem}",
             fix=remedy_for(error, tool, module),

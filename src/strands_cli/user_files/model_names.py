@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from strands_cli.errors import Finding, InvalidInput, UsageError, Where
-from strands_cli.user_files.own_files import own_file, write_own_file
+from strands_cli.user_files.own_files import held, own_file, write_own_file
 from strands_cli.user_files.user_config import BAD_CONFIG, VERSION, UserFileReader, open_safe_file, refused_file
 
 FILE = "models.json"
@@ -109,6 +110,13 @@ def named_model(name: str) -> NamedModel:
         InvalidInput: The file of models cannot be read, or others can change it.
     """
     return read_model_names().resolve(name)
+
+
+@contextmanager
+def held_model_names() -> Iterator[ModelNames]:
+    """Return the names, which no other command changes until they are written."""
+    with held(own_file(FILE)):
+        yield read_model_names()
 
 
 def write_model_names(names: ModelNames) -> None:

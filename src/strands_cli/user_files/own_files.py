@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,34 @@ def exposed_place(path: Path) -> tuple[Path, str] | None:
         if reason := who_else_writes(place, own_users()):
             return place, reason
     return None
+
+
+# So long a command waits for another one that changes the same file.
+LOCK_SECONDS = 10.0
+
+
+@contextmanager
+def held(path: Path | None) -> Iterator[None]:
+    """Read and write a file while no other command does, so that none undoes the change of another.
+
+    Raises:
+        UsageError: The file cannot be locked.
+    """
+    if path is None:  # as `write_own_file` says
+        yield
+        return
+    import sqlite3  # its locks end with the process on every system
+
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = path.with_suffix(".lock")
+    try:
+        connection = sqlite3.connect(lock, timeout=LOCK_SECONDS, isolation_level=None)
+        with closing(connection):
+            connection.execute("BEGIN EXCLUSIVE")
+            yield
+    except sqlite3.Error as error:
+        raise UsageError(f"{path} cannot be changed: {error}", fix="correct its permissions, or try again") from error
 
 
 def write_own_file(path: Path | None, noun: str, content: Mapping[str, Any]) -> Path:

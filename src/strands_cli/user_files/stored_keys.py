@@ -1,7 +1,7 @@
 """The keys of model providers that this user has stored: `keys.json` beside the policy, or the keyring.
 
-A variable of the environment beats a stored key of its name. A key is put into the environment of this process when
-a plan needs it, where everything that knows variables finds it, and hides it.
+A variable of the environment beats a stored key of its name. This process takes a key when a plan needs it. The
+environment does not get it: the code of tools, and whatever this process starts, would find it there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import UsageError
+from strands_cli.errors import UsageError, suggest
 from strands_cli.texts.canonical_json import json_object, strict_json
-from strands_cli.user_files.own_files import exposed_place, own_file, write_own_file
+from strands_cli.user_files.own_files import exposed_place, held, own_file, write_own_file
 
 FILE = "keys.json"
 VERSION = 1
@@ -78,12 +78,25 @@ def write_stored_keys(keys: Mapping[str, str | bool]) -> Path:
     return write_own_file(own_file(FILE), "file of keys", {"version": VERSION, "keys": dict(sorted(keys.items()))})
 
 
-def use_stored_key(variables: Sequence[str]) -> str | None:
-    """Put the first stored key of these variables into the environment; return why that is not possible.
+# The keys that plans of this process need, by their variables.
+_taken: dict[str, str] = {}
+
+
+def with_taken_keys(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the environment of this process with the stored keys that it has taken; any other as it is."""
+    if environ is not os.environ or not _taken:
+        return environ
+    return {**environ, **{name: key for name, key in _taken.items() if not environ.get(name, "").strip()}}
+
+
+def take_stored_key(variables: Sequence[str]) -> str | None:
+    """Take the first stored key of these variables; return why that is not possible.
 
     Returns:
         The fault of the file or the keyring in words; None where there is none, also where nothing is stored.
     """
+    for name in variables:
+        _taken.pop(name, None)
     try:
         keys = stored_keys()
     except UsageError as error:
@@ -99,8 +112,56 @@ def use_stored_key(variables: Sequence[str]) -> str | None:
             return error.message
         if not key:
             return f"the keyring has no {variable} of the service '{SERVICE}'"
-    os.environ[variable] = key
+    _taken[variable] = key
     return None
+
+
+def store_key(variable: str, key: str, *, in_file: bool) -> tuple[str, str | None]:
+    """Store a key; return its place, and why an earlier one stays in the keyring, if it does.
+
+    Args:
+        in_file: Whether the file is taken although there is a keyring.
+
+    Raises:
+        UsageError: The keyring or the file refuses it.
+    """
+    with held(own_file(FILE)):
+        keys = stored_keys()
+        if not in_file and has_keyring():
+            keyring_call("set_password", SERVICE, variable, key)
+            write_stored_keys({**keys, variable: IN_KEYRING})
+            return "the keyring", None
+        place = str(write_stored_keys({**keys, variable: key}))
+        try:
+            if isinstance(keys.get(variable), bool):
+                _remove_from_keyring(variable)
+        except UsageError as error:
+            return place, error.message
+        return place, None
+
+
+def remove_stored_key(variable: str) -> None:
+    """Remove a stored key.
+
+    Raises:
+        UsageError: It is not stored, it stays in the keyring, or the file cannot be written.
+    """
+    with held(own_file(FILE)):
+        keys = stored_keys()
+        if variable not in keys:
+            raise UsageError(f"no key {variable} is stored", fix=suggest(variable, keys, "see: strands keys list"))
+        if isinstance(keys[variable], bool):
+            _remove_from_keyring(variable)
+        write_stored_keys({name: key for name, key in keys.items() if name != variable})
+
+
+def _remove_from_keyring(variable: str) -> None:
+    """Remove a key from the keyring; one that is not there any more is no fault."""
+    try:
+        keyring_call("delete_password", SERVICE, variable)
+    except UsageError:
+        if keyring_call("get_password", SERVICE, variable) is not None:
+            raise
 
 
 def has_keyring() -> bool:

@@ -27,6 +27,7 @@ from strands_cli.provider_table import known_provider
 from strands_cli.providers import ModelSettings, host_of, key_variables
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.texts.phrases import shortened
+from strands_cli.user_files.stored_keys import with_taken_keys
 
 # A provider may answer with a whole page.
 MAX_MESSAGE = 1000
@@ -194,7 +195,8 @@ def _with_status(words: str, status: int | None) -> str:
 
 def _variables(settings: ModelSettings) -> tuple[str, ...]:
     provider = known_provider(settings.provider)
-    return tuple(name for name in key_variables(provider, settings) if name in os.environ) if provider else ()
+    environ = with_taken_keys(os.environ)
+    return tuple(name for name in key_variables(provider, settings) if name in environ) if provider else ()
 
 
 def _host_and_proxy(error: BaseException, settings: ModelSettings) -> tuple[str, str]:

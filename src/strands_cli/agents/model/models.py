@@ -16,8 +16,18 @@ from strands_cli.catalog.distributions.scan import import_named
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError, suggest
 from strands_cli.planning.provider_checks import check_extra
 from strands_cli.provider_table import OFF, PROVIDERS, Place, Provider, known_provider
-from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at, written_host
+from strands_cli.providers import (
+    SETTING_FIELDS,
+    ModelSettings,
+    has_key,
+    key_variables,
+    needs_no_key,
+    place_of,
+    value_at,
+    written_host,
+)
 from strands_cli.tools.pinned_transport import UnopenedPlace, library_of, require_admitted_now, tls_context_for
+from strands_cli.user_files.stored_keys import with_taken_keys
 
 if TYPE_CHECKING:
     import httpx
@@ -228,7 +238,7 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     findings = tuple(check_extra(provider))
     if findings:
         raise NotEquipped(findings[0].message, findings=findings, fix=findings[0].fix)
-    arguments = model_arguments(settings, os.environ if environ is None else environ)
+    arguments = model_arguments(settings, with_taken_keys(os.environ if environ is None else environ))
     written = (of_others and written_host(provider, settings)) or ""
     if written and (_name_of_class(provider) or _OF_NONE) in _CLIENTS_OF_THEIR_OWN:
         _require_admitted(written)
@@ -340,11 +350,20 @@ def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict
             _put(arguments, path, value)
     if provider.key_place and needs_no_key(provider, settings, environ) and not has_key(provider, settings, environ):
         _put(arguments, provider.key_place, STAND_IN_KEY)
-    elif provider.key_place and provider.passes_key and value_at(arguments, provider.key_place) is None:
-        key = next((environ[name] for name in provider.keys if environ.get(name, "").strip()), None)
-        if key is not None:
-            _put(arguments, provider.key_place, key)
+    elif names := [name for name in key_variables(provider, settings) if environ.get(name, "").strip()]:
+        _put_key(arguments, provider, names[0], environ[names[0]])
     return _completed(_name_of_class(provider), arguments)
+
+
+def _put_key(arguments: dict[str, Any], provider: Provider, name: str, key: str) -> None:
+    """Give the constructor a key that its client does not read by itself: one that the environment lacks."""
+    is_stored = not os.environ.get(name, "").strip()
+    place = ("client_args", "auth_token") if name == "ANTHROPIC_AUTH_TOKEN" else provider.key_place
+    has_own = any(value_at(arguments, path) is not None for path in (*([place] if place else []), *provider.keyless))
+    if place is None and is_stored:  # the client of a distribution that has no other way
+        os.environ[name] = key
+    elif place is not None and not has_own and (is_stored or provider.passes_key):
+        _put(arguments, place, key)
 
 
 def _completed(name: str | None, arguments: dict[str, Any]) -> dict[str, Any]:

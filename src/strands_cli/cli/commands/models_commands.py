@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from strands_cli.provider_table import Provider
+    from strands_cli.user_files.model_names import ModelNames
 
 _MODEL = typer.Argument(metavar="MODEL", help="PROVIDER/MODEL, such as openai/gpt-4.1-mini, or an alias.")
 _REMOVE = typer.Option("--remove", help="Remove it.")
@@ -127,16 +128,17 @@ def default_model(
 
     Example: strands models default openai/gpt-4.1-mini
     """
-    from strands_cli.user_files.model_names import read_model_names, write_model_names
+    from strands_cli.user_files.model_names import held_model_names, read_model_names, write_model_names
 
-    names = read_model_names()
+    if model is not None and remove:
+        raise UsageError("--remove takes no model", fix="strands models default --remove")
     if model is not None or remove:
-        if model is not None and remove:
-            raise UsageError("--remove takes no model", fix="strands models default --remove")
-        names = names._replace(default=model or "")
-        if model is not None:
-            _require_provider(names.resolve(model).provider, names.aliases)
-        write_model_names(names)
+        with held_model_names() as names:
+            names = names._replace(default=model or "")
+            if model is not None:
+                _require_provider(names.resolve(model).provider, names.aliases)
+            write_model_names(names)
+    names = read_model_names()
     resolved = str(names.resolve(names.default)) if names.default else None
     if as_json:
         print_json({"default": names.default or None, "model": resolved})
@@ -156,30 +158,38 @@ def alias(
 
     Example: strands models alias fast openai/gpt-4.1-mini
     """
-    from strands_cli.user_files.model_names import read_model_names, write_model_names
+    from strands_cli.user_files.model_names import held_model_names, write_model_names
 
-    names = read_model_names()
-    aliases = dict(names.aliases)
     if (model is None) != remove:
         raise UsageError("an alias needs a model", fix=f"strands models alias {name} PROVIDER/MODEL, or --remove")
-    if remove:
+    with held_model_names() as names:
+        names = _with_alias(names, name, model)
+        write_model_names(names)
+    if as_json:
+        print_json({"alias": name, "model": None if remove else str(names.resolve(name))})
+    else:
+        say(one_line(f"removed {name}" if remove else f"{name} is {names.resolve(name)}"))
+
+
+def _with_alias(names: ModelNames, name: str, model: str | None) -> ModelNames:
+    """Return the names with an alias, or without it where it gets no model.
+
+    Raises:
+        UsageError: It is no name, is not there, is the default, or leads to itself or to no provider.
+    """
+    aliases = dict(names.aliases)
+    if model is None:
         if name not in aliases:
             raise UsageError(f"there is no alias '{name}'", fix=suggest(name, aliases, "see: strands models list"))
         if name == names.default:
             raise UsageError(f"'{name}' is the default model", fix="choose another one first: strands models default")
         del aliases[name]
-    elif "/" in name or not name.strip() or len(name.split()) != 1:
+        return names._replace(aliases=aliases)
+    if "/" in name or not name.strip() or len(name.split()) != 1:
         raise UsageError(f"'{name}' is not a name: it has no slash and no space", fix="such as: fast")
-    else:
-        aliases[name] = str(model)
-    names = names._replace(aliases=aliases)
-    if not remove:
-        _require_provider(names.resolve(name).provider, aliases)
-    write_model_names(names)
-    if as_json:
-        print_json({"alias": name, "model": None if remove else str(names.resolve(name))})
-    else:
-        say(one_line(f"removed {name}" if remove else f"{name} is {names.resolve(name)}"))
+    names = names._replace(aliases={**aliases, name: model})
+    _require_provider(names.resolve(name).provider, names.aliases)
+    return names
 
 
 def _require_provider(name: str, aliases: Iterable[str]) -> None:
@@ -212,33 +222,23 @@ def set_key(
     Example: strands keys set openai
     """
     from strands_cli.providers import fault_of_key
-    from strands_cli.user_files.stored_keys import (
-        IN_KEYRING,
-        SERVICE,
-        has_keyring,
-        keyring_call,
-        stored_keys,
-        write_stored_keys,
-    )
+    from strands_cli.user_files.stored_keys import store_key, stored_keys
 
     variable = _variable_of(provider)
     if value is not None:
         fix = f"make a new one, and type it when asked: strands keys set {provider}"
         raise UsageError("a key on the command line stays in the history of the shell; it is not stored", fix=fix)
-    keys = stored_keys()
+    stored_keys()  # what cannot be used is said before a key is typed
     key = _typed_key(variable)
     if (fault := fault_of_key(key)) is not None:
         raise UsageError(f"that is not a key: it has {fault}", fix="give it as the provider showed it")
-    if not in_file and has_keyring():
-        keyring_call("set_password", SERVICE, variable, key)
-        write_stored_keys({**keys, variable: IN_KEYRING})
-        where = "the keyring"
-    else:
-        where = str(write_stored_keys({**keys, variable: key}))
+    where, left = store_key(variable, key, in_file=in_file)
     if as_json:
         print_json({"variable": variable, "place": where})
     else:
         say(one_line(f"stored {variable} in {where}"))
+    if left is not None:
+        say(one_line(f"warning: an earlier {variable} stays in the keyring: {left}"))
     if os.environ.get(variable, "").strip():
         say(f"warning: {variable} is set in the environment, and beats it")
 
@@ -287,15 +287,10 @@ def remove_key(
 
     Example: strands keys remove openai
     """
-    from strands_cli.user_files.stored_keys import SERVICE, keyring_call, stored_keys, write_stored_keys
+    from strands_cli.user_files.stored_keys import remove_stored_key
 
-    variable, keys = _variable_of(provider), stored_keys()
-    if variable not in keys:
-        known = suggest(variable, keys, "see: strands keys list")
-        raise UsageError(f"no key {variable} is stored", fix=known)
-    if isinstance(keys[variable], bool):
-        keyring_call("delete_password", SERVICE, variable)
-    write_stored_keys({name: key for name, key in keys.items() if name != variable})
+    variable = _variable_of(provider)
+    remove_stored_key(variable)
     if as_json:
         print_json({"variable": variable, "removed": True})
     else:

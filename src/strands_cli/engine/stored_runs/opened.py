@@ -14,6 +14,7 @@ from strands_cli.engine.stored_runs.described import require_begun
 from strands_cli.errors import UsageError
 from strands_cli.secrets.redactor import Redactor, hide_in_output
 from strands_cli.secrets.secret_sources import SecretFault, SecretReference, read_secret
+from strands_cli.user_files.stored_keys import with_taken_keys
 
 # The secrets of a stored run, as far as they can be read without running a program.
 
@@ -31,7 +32,7 @@ def stored_redactor(journal: Journal) -> Redactor:
     workflow among its tools, asks for that.
     """
     values = Redactor(_values(journal), personal=bool(journal.get("hides_personal_data")))
-    return values.union(Redactor.of_environment(os.environ))
+    return values.union(Redactor.of_environment(with_taken_keys(os.environ)))
 
 
 def _values(journal: Journal) -> Iterator[str]:

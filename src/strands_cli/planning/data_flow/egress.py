@@ -170,6 +170,7 @@ def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Ite
     from strands_cli.addresses.written_places import is_local
     from strands_cli.provider_table import known_provider
     from strands_cli.providers import host_of, key_variables
+    from strands_cli.user_files.stored_keys import with_taken_keys
 
     provider = known_provider(settings.provider)
     if provider is None:  # not imported
@@ -177,6 +178,7 @@ def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Ite
     elif provider.make is not None:
         host = host_of(provider, settings, environ) or provider.default_host
         hosts = (host_and_port(host),) if host else () if provider.is_of_core else None
+        environ = with_taken_keys(environ)
         keys = tuple(name for name in key_variables(provider, settings) if environ.get(name))
         keys = (
             *keys,
