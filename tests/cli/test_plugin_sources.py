@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from strands_cli.default_parts import FILTERS
+from strands_cli.errors import NotEquipped
+from strands_cli.parts.named_parts import Part
+from strands_cli.workflow.templates.plugin_filters import import_filters, plugin_filter
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution
 
@@ -18,6 +22,9 @@ NUMBER = 7
 def shout(text, mark="!"):
     if text == "bug":
         raise KeyError("no voice")
+    if text == "hang":
+        import time
+        time.sleep(600)
     if text == "object":
         return object()
     if isinstance(text, list):
@@ -87,6 +94,7 @@ def test_a_filter_of_the_core_is_never_that_of_a_plugin(plugin: Folder) -> None:
     ("template", "problem"),
     [
         ("{{ 'bug' | shout }}", "the template filter `shout` of strands-cli-yours failed: KeyError: 'no voice'"),
+        ("{{ 'hang' | shout }}", "the template filter `shout` of strands-cli-yours did not answer in"),
         ("{{ 'object' | shout }}", "the template filter `shout` of strands-cli-yours returns object"),
         (
             "{{ 'x' | number }}",
@@ -106,6 +114,13 @@ def test_a_typo_is_answered_with_the_name_of_a_plugins_filter(plugin: Folder) ->
     ran = plugin.strands("validate", "flow.yaml")
     assert (ran.code, "'shout'" in ran.err) == (3, True)
     assert not was_imported(plugin)
+
+
+def test_a_filter_is_imported_where_its_name_is_a_word_of_a_text() -> None:
+    plugin_filter(Part(FILTERS, "unheard", "strands-cli-yours", "no_such_module:unheard"))
+    import_filters(["unheard_of", "{{ x | join }}"])
+    with pytest.raises(NotEquipped):
+        import_filters(["{{ x | unheard }}"])
 
 
 DENIES = "version: 1\nrules:\n- {deny: '*', distribution: strands-cli-yours}\n"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from strands_cli.errors import Edit, StrandsCliError
@@ -111,6 +113,8 @@ def without_plugin_filters() -> Iterator[None]:
         _plans.reset(token)
 
 
+# Templates are rendered while no other step goes on.
+SECONDS = 5.0
 # The filters of distributions that a template of this process names, each with what imports it.
 _named: dict[Part, Callable[[], object]] = {}
 
@@ -124,9 +128,9 @@ def import_filters(texts: Iterable[str]) -> None:
     Raises:
         NotEquipped: One cannot be imported, or is not a function.
     """
-    whole = "\n".join(texts) if _named else ""
+    words = set(re.findall(r"\w+", "\n".join(texts))) if _named else set()
     for part, load in _named.items():
-        if part.name in whole:
+        if part.name in words:
             load()
 
 
@@ -143,7 +147,9 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
             raise TemplateError(f"{part} is called in a run alone")
         load()
         try:
-            result = loaded[0](*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
+            result = _within_time(
+                part, partial(loaded[0], *map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
+            )
         except (StrandsCliError, TemplateError):
             raise
         except (Exception, SystemExit) as error:  # a plugin may raise anything, and call sys.exit
@@ -154,6 +160,19 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
 
     _named[part] = load
     return call
+
+
+def _within_time(part: Part, call: Callable[[], Any]) -> Any:
+    """Return the result of a call, which goes on by itself where it takes too long: a thread cannot be ended."""
+    from strands_cli.system.daemon_threads import DaemonThreads  # nothing that checks needs a thread
+
+    result = DaemonThreads().submit(copy_context().run, call)
+    try:
+        return result.result(SECONDS)
+    except TimeoutError:
+        if result.done():  # its own
+            raise
+        raise _failed(part, f"did not answer in {SECONDS:g} s") from None
 
 
 def _failed(part: Part, problem: str) -> TemplateError:
