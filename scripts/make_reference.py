@@ -30,6 +30,7 @@ from strands_cli.cli.commands.explain_pages import PAGES
 from strands_cli.cli.commands.plugin_commands import ARGUMENTS, HEADINGS, OPTIONS
 from strands_cli.cli.help_page import plugin_section
 from strands_cli.cli.output.codes import codes_by_file
+from strands_cli.default_parts import COMMANDS, OURS
 from strands_cli.errors import Code
 from strands_cli.workflow.format_schema import schema_text
 
@@ -132,6 +133,8 @@ def commands_page() -> str:
             for name in names
             if not commands[name].hidden
             for pair in command_tree(f"strands {name}", commands[name])
+            # A plain one is not there where a distribution of this project takes its place.
+            if ".".join(pair[0].split()[1:]) not in OURS[COMMANDS]
         ]
         for heading, names in {**HEADINGS, "The shell": ("completion",)}.items()
     }

@@ -142,7 +142,7 @@ RESTORE = "restore it from version control, or read what is installed and write 
 
 
 class _Fault(Exception):
-    """Why a lock cannot be trusted; `read_lock` adds the file."""
+    """Why a lock cannot be used; `read_lock` adds the file."""
 
 
 def read_lock(file: Path) -> Lock | None:
@@ -320,5 +320,5 @@ def _line_of_marker(raw: bytes) -> int | None:
 
 
 def _broken(file: Path, reason: str, line: int | None = None) -> Denied:
-    message = f"{FILE_NAME} cannot be trusted: {reason}"
+    message = f"{FILE_NAME} cannot be used: {reason}"
     return Denied(message, findings=[Finding(LOCK_BROKEN, message, Where(str(file), line), RESTORE)])

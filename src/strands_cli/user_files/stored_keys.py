@@ -156,7 +156,7 @@ def remove_stored_key(variable: str) -> None:
 
 
 def _remove_from_keyring(variable: str) -> None:
-    """Remove a key from the keyring; one that is not there any more is no fault."""
+    """Remove a key from the keyring; nothing is wrong where it has gone."""
     try:
         keyring_call("delete_password", SERVICE, variable)
     except UsageError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from strands_cli.cli.commands.plugin_commands import OpenGroup, group
 
 workflows_app = group(
-    "List installed workflows, let them start programs, print the format's schema; distributions add commands.\n\n"
+    "List installed workflows, trust some, print the schema of the format; distributions add commands.\n\n"
     "Example: strands workflows list",
     {},
     cls=OpenGroup,

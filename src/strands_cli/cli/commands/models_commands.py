@@ -175,7 +175,7 @@ def _with_alias(names: ModelNames, name: str, model: str | None) -> ModelNames:
     """Return the names with an alias, or without it where it gets no model.
 
     Raises:
-        UsageError: It is no name, is not there, is the default, or leads to itself or to no provider.
+        UsageError: It is not a name, is not there, is the default, or leads to itself or to no provider.
     """
     aliases = dict(names.aliases)
     if model is None:
@@ -228,7 +228,7 @@ def set_key(
     if value is not None:
         fix = f"make a new one, and type it when asked: strands keys set {provider}"
         raise UsageError("a key on the command line stays in the history of the shell; it is not stored", fix=fix)
-    stored_keys()  # what cannot be used is said before a key is typed
+    stored_keys()  # before a person types a key in vain
     key = _typed_key(variable)
     if (fault := fault_of_key(key)) is not None:
         raise UsageError(f"that is not a key: it has {fault}", fix="give it as the provider showed it")

@@ -24,7 +24,7 @@ def trust(
     forget: Annotated[bool, typer.Option("--forget", help="Take the answer back: the next run asks again.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Allow a workflow to start and open what it names; a change of that asks again.
+    """Trust a workflow with what it starts and opens; a change of that asks again.
 
     Example: strands workflows trust report.yaml
     """
