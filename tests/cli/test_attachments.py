@@ -113,7 +113,7 @@ def test_a_resumed_run_sends_the_bytes_that_it_began_with(
     assert (ran.code, ran.out) == (0, "Fine.\n"), ran.err
     assert sent(server) == [[OTHER, "What is it?"]]
     warning = ran.reported[0].splitlines()[0]
-    command, run = re.search(r"strands (rerun (\S+) --from steps\.1)", warning).groups()  # type: ignore[union-attr]
+    command, run = re.search(r"strands (runs rerun (\S+) --from steps\.1)", warning).groups()  # type: ignore[union-attr]
     wording(warning.replace(run, "RUN"))
     assert folder.strands(*command.split()).code == 0
     assert sent(server) == [[PNG, "What is it?"]]

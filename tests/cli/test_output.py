@@ -142,6 +142,7 @@ def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
         "WAITING": 19,
         "BUDGET": 20,
         "DENIED": 21,
+        "AGENT_LOOP": 22,
         "INTERNAL": 70,
         "HUNG_UP": 129,
         "INTERRUPTED": 130,

@@ -44,6 +44,13 @@ FIELDS = (
     "default",
     "timeout_seconds",
     "validation/pattern",
+    "answer",
+    "approvers",
+    "expires",
+    "on_expiry",
+    "delegate",
+    "attachments/*/path",
+    "attachments/*/type",
 )
 STEP = re.compile(f"/pattern/config/({'|'.join(map(re.escape, PLACES))})/({'|'.join(map(re.escape, FIELDS))})")
 _AS_MIGRATED = "what a file of an earlier program needs to mean the same; `strands workflows migrate` writes it"
@@ -73,6 +80,14 @@ LEFT_OUT = {
     "/tools/mcp/*/proxy": "an example would need a proxy beside its server",
     "/tools/mcp/*/allow_private": "an example would need a name of the private network, which runs nowhere else",
     "/inputs/required/*/default": "a required input never takes its default, and a warning says so",
+    **{
+        f"/{of}/models/*/{name}": "a recording plays no model that can be down; the page on providers has each form"
+        for of in ("runtime", "agents/*")
+        for name in (
+            *("model", "provider", "model_id", "host", "region", "options", "on"),
+            *("temperature", "top_p", "max_tokens"),
+        )
+    },
     "/pattern/config/worker_template/tools/*/as": "as in every other list of tools",
     "/pattern/config/worker_template/tools/*/config": "as in every other list of tools",
 }

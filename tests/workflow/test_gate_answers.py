@@ -22,7 +22,7 @@ OBJECT = {
 
 
 @pytest.mark.parametrize(
-    ("workflows", "schema", "given", "text", "value"),
+    ("schema", "given", "text", "value"),
     [
         (BOOLEAN, " Y ", "yes", True),
         (BOOLEAN, "No", "no", False),
@@ -46,7 +46,7 @@ def test_a_text_means_a_value(schema: dict[str, Any], given: str, text: str, val
 
 
 @pytest.mark.parametrize(
-    ("workflows", "schema", "given"),
+    ("schema", "given"),
     [
         *((BOOLEAN, text) for text in ("sure", "", "yes no", "1", "approved")),
         *((ENUM, text) for text in ("yes", "ship", "")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -15,7 +15,6 @@ from urllib.parse import urljoin, urlsplit
 
 from strands_cli.agents.model.answer_faults import AnswerFault
 from strands_cli.agents.model.client_errors import host_in
-from strands_cli.agents.model.pacing import tell_headers
 from strands_cli.agents.model.protocols import PROTOCOLS
 from strands_cli.agents.model.read_answer import Proxy, ReadAnswer, proxy_for
 from strands_cli.tools.pinned_transport import UnopenedPlace, pinned_connections, tls_context_for
@@ -39,6 +38,8 @@ _KEEP_ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
 NAME_IT = "if it is meant: name it with --host, or allow the workflow with --allow workflow:FILE"
 # The address of the models made now, if its place is checked when it is connected to.
 _HELD_TO: ContextVar[str] = ContextVar("held_to", default="")
+# Takes the headers of each answer when it begins.
+HEADERS_HEARD: ContextVar[Callable[[Mapping[str, str]], None] | None] = ContextVar("headers_heard", default=None)
 
 
 @contextmanager
@@ -127,7 +128,8 @@ def _transport_class(library: str) -> Any:
                     _require_opened(error)
                     raise
                 raise _of_proxy(proxy, address, error, is_temporary=not isinstance(error, http.ProxyError)) from error
-            tell_headers(response.headers)
+            if (hear := HEADERS_HEARD.get()) is not None:
+                hear(response.headers)
             if response.status_code >= 300 or self._provider not in PROTOCOLS or _BESIDE.search(urlsplit(address).path):
                 return await _if_followed(request, response)
             response.request, kind = request, response.headers.get("content-type", "")

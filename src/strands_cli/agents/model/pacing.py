@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 
 from strands_cli.agents.model.answer_faults import AnswerFault
+from strands_cli.agents.model.checked_transport import HEADERS_HEARD
 from strands_cli.agents.model.client_errors import is_spent
 from strands_cli.agents.model.retry import is_throttled, retry_after
 from strands_cli.engine.effects.shared_pace import RATES_NOT_SHARED, SharedPace
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.events import ModelWaits, RunWarning
 from strands_cli.texts.phrases import duration
-
-_HEARD: ContextVar[Callable[[Mapping[str, str]], None] | None] = ContextVar("headers_heard", default=None)
-
-
-def tell_headers(headers: Mapping[str, str]) -> None:
-    """Take the headers of a server's answer when it begins."""
-    if (hear := _HEARD.get()) is not None:
-        hear(headers)
 
 
 class HeldBack(AnswerFault):
@@ -63,12 +55,12 @@ async def paced(
     if pace.fault is not None:
         scope.emit(RunWarning(scope.now(), pace.fault, RATES_NOT_SHARED, RATES_NOT_SHARED.remedy))
         pace.fault = None
-    token = _HEARD.set(partial(pace.hear, name))
+    token = HEADERS_HEARD.set(partial(pace.hear, name))
     request = PacedRequest(scope.monotonic() - began if waits else 0.0, held_s)
     try:
         yield request
     finally:
-        _HEARD.reset(token)
+        HEADERS_HEARD.reset(token)
         error, pause = request.error, policy.wait_min
         is_refused = error is not None and is_throttled(error) and not is_spent(error)
         pace.end(name, (retry_after(error, scope.now()) or pause) if is_refused and error is not None else None)

@@ -20,6 +20,7 @@ from strands_cli.errors import UsageError, WaitingForPerson, suggest
 from strands_cli.events import DENY
 from strands_cli.hooks.hook_values import WaitingQuestion
 from strands_cli.store_place import StorePlace
+from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.texts.phrases import duration, joined, shortened
 from strands_cli.texts.unicode_safety import printable
 from strands_cli.workflow.gate_answers import REFUSALS, UnfitAnswer
@@ -368,11 +369,11 @@ def unknown_answer(question: Row, text: str) -> str | None:
 def _needed(question: Question) -> str:
     if question.words:
         return f"one of the answers that the workflow knows: {joined(question.words)}"
-    return (
-        "a text, which the tool gets as it is"
-        if question.pattern is None
-        else f"an answer that matches {question.pattern}"
-    )
+    if question.pattern is not None:
+        return f"an answer that matches {question.pattern}"
+    if question.schema is not None:
+        return f"an answer that fits {canonical_json(question.schema)}"
+    return "a text, which the tool gets as it is"
 
 
 def granted_tools(journal: Journal) -> set[str]:
