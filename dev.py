@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 OLDEST = (3, 11)
 CLONE = Path(__file__).resolve().parent
@@ -31,8 +32,8 @@ SCRIPTS = VENV / ("Scripts" if os.name == "nt" else "bin")
 NOT_INSTALLED = ("strands-cli-local", "strands-cli-postgres")
 PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 PIP = (str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-# So many pips work side by side where there is no uv: while one waits for the network, another unpacks.
-AT_ONCE = 4
+# So many pips work side by side where there is no uv; each costs a second to start.
+AT_ONCE = min(4, max(2, os.cpu_count() or 2))
 # At a terminal one line changes while a step works; a pipe and CI get a line for each step.
 ONE_LINE = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" and "CI" not in os.environ
 
@@ -71,16 +72,21 @@ def prepare(lock: str) -> None:
     path = CLONE / "constraints" / f"{lock}.txt"
     pins = pins_of(path)
     steps.begin(f"installing what constraints/{lock}.txt locks", len(pins))
-    if not install_at_once(pins, steps):
+    if not install_locked(pins, steps):
         # Also as constraints: for a requirement with an extra (`pydantic[email]`) an older pip would take the newest
         # version, for which the lock has no hash.
         steps.run(*PIP, "--require-hashes", "-r", str(path), "-c", str(path))
     steps.begin("installing strands-cli and the first-party tools from this clone")
-    # Where PYTHONDONTWRITEBYTECODE is set, each process would otherwise compile all that it imports.
+    # One program compiles the few modules that it imports, and keeps them; the processes of tests would do it at once.
+    # Where PYTHONDONTWRITEBYTECODE is set, each would do it again.
     compiled = [*site_packages(), *(str(place / "src") for place in distributions())]
-    compiling = subprocess.Popen([str(PYTHON), "-m", "compileall", "-qq", "-j0", *compiled])
-    steps.run(*installer(), "--no-deps", "--no-build-isolation", *editables())
-    steps.succeed([compiling])
+    command = [str(PYTHON), "-m", "compileall", "-qq", "-j0", *compiled]
+    compiling = [subprocess.Popen(command)] if lock == "dev" or sys.dont_write_bytecode else []
+    # What fails says nothing: one installer tries it again.
+    own = [*installer(), "--no-deps", "--no-build-isolation"]
+    if not install([[*own, *editables(part)] for part in parts_of(distributions())], steps):
+        steps.run(*own, *editables(distributions()))
+    steps.succeed(compiling)
     stamp(lock).write_text(fingerprint(lock), encoding="utf-8")
     steps.end()
 
@@ -134,21 +140,27 @@ def pins_of(lock: Path) -> list[str]:
     return re.findall(r"^[\w.-]+==(?:.*\\\n)*.*$", lock.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def install_at_once(pins: list[str], steps: Steps) -> bool:
-    """Install a complete lock by uv, or by several pips side by side, and return whether that worked.
-
-    Nothing is left to resolve, and no two of them install one package. What fails says nothing: one pip tries it again.
-    """
-    command = [*installer(), "--no-deps", "--require-hashes"]
-    count = AT_ONCE if tuple(command[: len(PIP)]) == PIP else 1
+def install_locked(pins: list[str], steps: Steps) -> bool:
+    """Install a complete lock, and return whether that worked: nothing is left to resolve."""
     with tempfile.TemporaryDirectory() as folder:
-        processes = []
-        for number in range(count):
-            part = Path(folder, f"{number}.txt")
-            part.write_text("\n".join(pins[number::count]) + "\n", encoding="utf-8")
-            words = [*command, "-r", str(part)]
-            processes.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        return steps.succeed(processes)
+        commands = []
+        for number, part in enumerate(parts_of(pins)):
+            file = Path(folder, f"{number}.txt")
+            file.write_text("\n".join(part) + "\n", encoding="utf-8")
+            commands.append([*installer(), "--no-deps", "--require-hashes", "-r", str(file)])
+        return install(commands, steps)
+
+
+def parts_of(things: list[Any]) -> list[list[Any]]:
+    """Return parts of a list that several pips install side by side, each package by one; uv does so by itself."""
+    count = 1 if shutil.which("uv") else min(AT_ONCE, len(things))
+    return [things[start::count] for start in range(count)]
+
+
+def install(commands: list[list[str]], steps: Steps) -> bool:
+    """Run installers side by side without their output, and return whether all of them succeeded."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": CLONE}
+    return steps.succeed([subprocess.Popen(command, **quiet) for command in commands])  # type: ignore[call-overload]
 
 
 def installer() -> list[str]:
@@ -170,9 +182,9 @@ def distributions() -> list[Path]:
     return [CLONE, *(place for place in packages if not place.name.startswith(NOT_INSTALLED))]
 
 
-def editables() -> list[str]:
-    """Return pip arguments that install every distribution of this clone in place."""
-    return [word for directory in distributions() for word in ("-e", str(directory))]
+def editables(directories: list[Path]) -> list[str]:
+    """Return pip arguments that install distributions in place."""
+    return [word for directory in directories for word in ("-e", str(directory))]
 
 
 def stamp(lock: str) -> Path:
