@@ -126,7 +126,9 @@ class World:
     def document(self, text: str) -> dict[str, Any]:
         """Return the workflow as it is read: with what every one needs, and without what is dropped."""
         given = read_yaml(text)
-        runtime = {"provider": "openai", "model_id": "m", "host": self.server.url, "failure_policy": {"retries": 0}}
+        runtime: dict[str, Any] = {"host": self.server.url, "failure_policy": {"retries": 0}}
+        if "models" not in given.get("runtime", {}):
+            runtime |= {"provider": "openai", "model_id": "m"}
         base = {"version": 2, "name": "covered", "agents": {"a": {"prompt": "You help."}}, "pattern": chain("go")}
         document = {**base, **given, "runtime": {**runtime, **given.get("runtime", {})}}
         if self.dropped is not None:

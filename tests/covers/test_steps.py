@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from tests.yaml_texts import write_yaml
 pytestmark = pytest.mark.docs
 
 Step = dict[str, Any]
+PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(60)
 AGENT: Step = {"agent": "a", "input": "go"}
 GATE: Step = {"type": "hitl", "prompt": "Well?"}
 JUDGE: Step = {"agent": "j", "input": "judge"}
@@ -164,6 +166,21 @@ def test_the_input_is_rendered_and_sent(world: World, case: str) -> None:
 def test_a_step_has_names_of_its_own(world: World, case: str) -> None:
     go(world, case, {"agent": "a", "input": "{{ mine }}", "vars": {"mine": "my {{ topic }}"}})
     assert sent(world, "my bees")
+
+
+@covers_each(each(AGENT_PLACES, "attachments/*/path"))
+def test_a_picture_is_sent_with_the_input(world: World, case: str) -> None:
+    (world.folder / "hive.png").write_bytes(PICTURE)
+    go(world, case, {"agent": "a", "input": "go", "attachments": [{"path": "hive.png", "type": "png"}]})
+    assert sent(world, base64.b64encode(PICTURE).decode())
+
+
+@covers_each(each(AGENT_PLACES, "attachments/*/type"))
+def test_a_file_of_another_type_is_refused(world: World, case: str) -> None:
+    (world.folder / "hive.png").write_bytes(PICTURE)
+    ran = go(world, case, {"agent": "a", "input": "go", "attachments": [{"path": "hive.png", "type": "pdf"}]})
+    assert ran.error is not None
+    assert world.requests == [] or not sent(world, base64.b64encode(PICTURE).decode())
 
 
 @covers_each(each(AGENT_PLACES, "tool_overrides/*/tool"))
