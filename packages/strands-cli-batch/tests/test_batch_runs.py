@@ -68,14 +68,16 @@ def test_rows_that_wait_are_listed_and_answered_like_runs_and_then_collected(row
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["resume"], ["approve"], ["reject"], ["runs", "rerun", "--from", "steps.0"]],
-    ids=lambda words: words[0],
+    ("words", "options"),
+    [("resume", []), ("approve", []), ("reject", []), ("runs rerun", ["--from", "steps.0"])],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_commands_of_runs_say_that_it_is_a_batch_and_which_command_is_meant(rows: Rows, words: list[str]) -> None:
+def test_commands_of_runs_say_that_it_is_a_batch_and_which_command_is_meant(
+    rows: Rows, words: str, options: list[str]
+) -> None:
     rows.csv("bees")
     batch = rows.id_of(rows.batch())
-    ran = rows.strands(words[0], batch, *words[1:])
+    ran = rows.strands(*words.split(), batch, *options)
     assert ran.code == 2
     assert f"fix: strands batch resume {batch}" in ran.err
     line = rows.lines()[0]["run"]

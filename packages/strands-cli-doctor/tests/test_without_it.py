@@ -22,7 +22,7 @@ def test_its_command_says_what_to_install(bare: Without) -> None:
 def test_nothing_else_misses_it(bare: Without) -> None:
     shown = bare.strands("--help")
     assert shown.returncode == 0, shown.stderr
-    assert "doctor" not in shown.stdout
+    assert "\n  doctor " not in shown.stdout
     assert bare.strands("plugin", "list").returncode == 0
 
 

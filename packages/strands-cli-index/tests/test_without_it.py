@@ -26,8 +26,8 @@ def test_its_commands_say_what_to_install(bare: Without, words: list[str]) -> No
 def test_nothing_else_misses_it(bare: Without) -> None:
     shown = bare.strands("plugin", "--help")
     assert shown.returncode == 0, shown.stderr
-    assert "search" not in shown.stdout
-    assert "install" in shown.stdout
+    assert "\n  search " not in shown.stdout
+    assert "\n  install " in shown.stdout
     for command in (["list"], ["verify"]):
         assert bare.strands("plugin", *command).returncode in (0, 3)
     assert "No module named 'strands_cli_index'" in bare.run("-c", "import strands_cli_index").stderr

@@ -316,6 +316,7 @@ def test_without_a_target_nothing_of_this_is_imported(folder: Folder) -> None:
 
 @posix
 def test_a_question_for_another_person_is_sent_again_with_the_command_that_changes_a_call(folder: Folder) -> None:
+    pytest.importorskip("strands_tool_files")
     configure(folder, {"command": ["/bin/sh", "-c", "cat >> got; echo >> got; echo $STRANDS_MESSAGE_ID >> ids"]})
     folder.workflow([{"tool": "native:file_write", "input": {"path": "a", "content": "b"}}])
     assert folder.strands("run", "flow.yaml", "--detach").code == 19

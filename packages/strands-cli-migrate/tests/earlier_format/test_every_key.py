@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,10 @@ from earlier_format.kit import CASES, COMPARED, KEYS, read_case, read_yaml
 
 from tests.covers.kit import pointers_of_format
 
+_NEW = re.compile(
+    "/(loops|models|attachments)/|/tools_shown$|/(approvers|expires|on_expiry|delegate)$"
+    "|^(?!/agents|/inputs|/outputs).*/answer$"
+)
 # What no workflow of the earlier format can use, and why.
 WITHOUT_A_CASE = {
     **dict.fromkeys(
@@ -31,6 +36,7 @@ WITHOUT_A_CASE = {
         ),
         "what its meaning is written out with",
     ),
+    **{pointer: "the earlier format did not have it" for pointer in pointers_of_format() if _NEW.search(pointer)},
     "/pattern/config/on_reject": "the earlier format did not have it",
     "/outputs/overwrite": "the earlier format did not have it",
     "/tools/mcp/*/proxy": "the earlier format did not have it",
