@@ -121,8 +121,8 @@ def test_a_store_without_queues_names_the_command_that_makes_them(store_address:
         pass
 
     words = shlex.split(str(raised.value.fix))
-    assert words[:4] == ["strands", "runs", "store", "init", "--store"]
-    assert words[4].endswith("?connect_timeout=9&schema=strands")
+    assert words[:5] == ["strands", "runs", "store", "init", "--store"]
+    assert words[5].endswith("?connect_timeout=9&schema=strands")
 
 
 @pytest.mark.parametrize("password", ["marked", "wrong-marked"])
