@@ -73,7 +73,7 @@ def test_files_go_with_the_next_question_and_names_are_completed(folder: Folder,
         terminal.type(" none.png\r")
         terminal.wait_for("check the path")
         for words, answer in [
-            ("/attach 'a bee.png'\r", "next question: "),
+            ("/attach 'a bee.png'\r", "next question:"),
             ("what is it?\r", "The user said"),
             ("and now?\r", "The user said: and now"),
         ]:
