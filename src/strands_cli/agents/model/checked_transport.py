@@ -42,6 +42,11 @@ _HELD_TO: ContextVar[str] = ContextVar("held_to", default="")
 HEADERS_HEARD: ContextVar[Callable[[Mapping[str, str]], None] | None] = ContextVar("headers_heard", default=None)
 
 
+def _tell(headers: Mapping[str, str]) -> None:
+    if (hear := HEADERS_HEARD.get()) is not None:
+        hear(headers)
+
+
 @contextmanager
 def held_to(text: str) -> Iterator[None]:
     """Let transports made in the context connect only to places that fit an address, which others wrote.
@@ -128,8 +133,7 @@ def _transport_class(library: str) -> Any:
                     _require_opened(error)
                     raise
                 raise _of_proxy(proxy, address, error, is_temporary=not isinstance(error, http.ProxyError)) from error
-            if (hear := HEADERS_HEARD.get()) is not None:
-                hear(response.headers)
+            _tell(response.headers)
             if response.status_code >= 300 or self._provider not in PROTOCOLS or _BESIDE.search(urlsplit(address).path):
                 return await _if_followed(request, response)
             response.request, kind = request, response.headers.get("content-type", "")
