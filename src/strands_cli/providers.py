@@ -26,6 +26,11 @@ class ModelSettings:
     max_tokens: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def label(self) -> str:
+        """Provider and model for people and prices: `openai/gpt-4.1-mini`; the provider alone where it has no name."""
+        return f"{self.provider}/{self.model_id}" if self.model_id else self.provider
+
 
 # Placeholders for a key in examples and fixes.
 _PLACEHOLDER = (

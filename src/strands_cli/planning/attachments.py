@@ -164,12 +164,17 @@ def named_files(attached: AttachedFile, pointer: str, render: Callable[[str], An
         yield NamedFile(path, attached.type, pointer, is_written)
 
 
-def type_of(data: bytes) -> str:
-    """Return the type of a file by its bytes, `txt` for every text; empty for any other."""
+def picture_type(data: bytes) -> str:
+    """Return the type of a picture that models read, by its first bytes; empty for any other file."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "webp"
-    if sign := next((kind for sign, kind in _SIGNS.items() if data.startswith(sign)), ""):
-        return sign
+    return next((kind for sign, kind in _SIGNS.items() if data.startswith(sign)), "")
+
+
+def type_of(data: bytes) -> str:
+    """Return the type of a file by its bytes, `txt` for every text; empty for any other."""
+    if picture := picture_type(data):
+        return picture
     if b"%PDF-" in data[:1024]:
         return "pdf"
     for begin, parts in _PARTS.items():

@@ -7,6 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+# The seconds of each letter in a typed duration: `12h`, `30d`.
+SECONDS_OF_UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
 
 def shortened(text: str, limit: int) -> str:
     """Return at most `limit` characters; `...` at the end says that there were more."""

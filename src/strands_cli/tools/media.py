@@ -6,6 +6,7 @@ import base64
 import binascii
 from typing import Any
 
+from strands_cli.planning.attachments import picture_type
 from strands_cli.texts.phrases import shortened
 from strands_cli.workflow.steps import DOCUMENTS as DOCUMENTS
 from strands_cli.workflow.steps import IMAGES as IMAGES
@@ -21,9 +22,8 @@ _DOCUMENT_TYPES = {
 }
 _SAME = {"jpg": "jpeg", "pjpeg": "jpeg", "x-png": "png", "apng": "png", "svg": "svg+xml"}
 _TEXT_TYPES = ("json", "xml", "yaml", "x-yaml", "javascript", "x-sh", "sql", "toml", "csv", "x-ndjson")
+# Besides those of the pictures that models read.
 _SIGNS = (
-    (b"\x89PNG\r\n\x1a\n", "png"),
-    (b"\xff\xd8\xff", "jpeg"),
     (b"GIF8", "gif"),
     (b"BM", "bmp"),
     (b"II*\x00", "tiff"),
@@ -76,9 +76,7 @@ def decoded(text: str) -> bytes | None:
 
 def picture_in(data: bytes) -> str:
     """Return the format of a picture as its first bytes say it: services refuse one that says another."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "webp"
-    return next((kind for sign, kind in _SIGNS if data.startswith(sign)), "")
+    return picture_type(data) or next((kind for sign, kind in _SIGNS if data.startswith(sign)), "")
 
 
 def document_name(name: str, kind: str) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
+from strands_cli.texts.phrases import SECONDS_OF_UNIT
 from strands_cli.workflow.sections import FormatModel, Identifier
 from strands_cli.workflow.templates.template import is_prompt_template
 
@@ -234,9 +235,8 @@ class GateValidation(FormatModel):
     pattern: str | None = Field(default=None, description="Regular expression that must match the whole answer.")
 
 
-# The form of `expires`, and how many seconds a unit of it has.
+# The form of `expires`.
 DURATION = "^[0-9]{1,6}[smhdw]$"
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 class GateStep(FormatModel):
@@ -269,7 +269,9 @@ class GateStep(FormatModel):
     @property
     def wait_s(self) -> float | None:
         """After how many seconds an answer of a person is not waited for any more."""
-        return self.timeout_seconds if self.expires is None else float(self.expires[:-1]) * _SECONDS[self.expires[-1]]
+        if self.expires is None:
+            return self.timeout_seconds
+        return float(self.expires[:-1]) * SECONDS_OF_UNIT[self.expires[-1]]
 
     @classmethod
     def expand(cls, value: Any) -> Any:

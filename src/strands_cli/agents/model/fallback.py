@@ -54,7 +54,7 @@ class Candidate:
     @property
     def label(self) -> str:
         """Provider and model for people."""
-        return "/".join(filter(None, (self.settings.provider, self.settings.model_id)))
+        return self.settings.label
 
 
 @dataclass(slots=True)

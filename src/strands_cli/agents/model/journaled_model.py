@@ -156,7 +156,7 @@ class JournaledModel(Model):
         self._redactor = redactor
         self._thoughts = Thoughts()
         self.broken_inputs: dict[str, str] = {}
-        self.label = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
+        self.label = settings.label
 
     def of_call(self, call: OpenCall) -> JournaledModel:
         """Return this model for the tool of a call, which may make agents with it in any thread."""

@@ -72,8 +72,7 @@ def explain_error(
     if isinstance(error, StrandsCliError):
         return error
     settings = agent.model
-    model = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
-    subject = f"the model {model} of agent '{agent.id}'"
+    subject = f"the model {settings.label} of agent '{agent.id}'"
     if isinstance(error, MaxTokensReachedException):
         return UnusableAnswer(f"{subject} reached its max_tokens before it finished", fix=f"raise {limit}")
     reason, fix = _reason_and_fix(error, settings)

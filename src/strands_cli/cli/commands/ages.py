@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from strands_cli.errors import UsageError
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+from strands_cli.texts.phrases import SECONDS_OF_UNIT
 
 
 def age_in_seconds(text: str, option: str) -> float:
@@ -21,4 +20,4 @@ def age_in_seconds(text: str, option: str) -> float:
     match = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", text)
     if match is None:
         raise UsageError(f"{option} {text!r} is not an age", fix="write a number with s, m, h, d or w: 30d")
-    return int(match[1]) * _SECONDS[match[2] or "d"]
+    return int(match[1]) * SECONDS_OF_UNIT[match[2] or "d"]

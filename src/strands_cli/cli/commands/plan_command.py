@@ -176,10 +176,9 @@ def model_words(agent: PlannedAgent) -> str:
 
 
 def _words_of(model: ModelSettings) -> str:
-    name = f"{model.provider}/{model.model_id}" if model.model_id else model.provider
     settings = {"host": model.host, "region": model.region, "temperature": model.temperature, "top_p": model.top_p}
     settings["max_tokens"] = model.max_tokens
-    return " ".join([name, *(f"{key}={value}" for key, value in settings.items() if value is not None)])
+    return " ".join([model.label, *(f"{key}={value}" for key, value in settings.items() if value is not None)])
 
 
 def shown_words(agent: PlannedAgent) -> list[str]:

@@ -87,7 +87,7 @@ def _labels_of(planned: Plan) -> list[str]:
     """Return the models of a plan, each once, as `provider/model_id`."""
     agents = [*planned.agents.values(), *agents_in(planned.called())]
     models = (model for agent in agents for model in agent.every_model)
-    return list(dict.fromkeys(f"{model.provider}/{model.model_id or ''}".rstrip("/") for model in models))
+    return list(dict.fromkeys(model.label for model in models))
 
 
 def _expected(expected: Mapping[str, Any]) -> str:

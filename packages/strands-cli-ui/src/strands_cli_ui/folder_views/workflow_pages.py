@@ -135,7 +135,7 @@ def _plan(preview: WorkflowPreview) -> str:
     agents = [
         (
             agent.id,
-            ", then ".join("/".join(filter(None, [model.provider, model.model_id])) for model in agent.models),
+            ", then ".join(model.label for model in agent.models),
             ", ".join(tool.name for tool in agent.tools),
         )
         for agent in plan.agents.values()
